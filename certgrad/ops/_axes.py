@@ -23,14 +23,14 @@ def resolve(op: Op, arrays: list[Any], statics: dict[str, Any]) -> dict[str, Any
         for name, value in op_case.statics.items()
         if isinstance(value, AxisOf)
     }
-    done = dict(statics)
+    resolved = dict(statics)
     for name in axes.keys() & statics.keys():
         ndim = arrays[0].ndim + _further(*axes[name])
         value = statics[name]
         runs = axes[name][0].runs
         value = tuple(range(ndim)) if value is None and runs else value
-        done[name] = value if value is None else _canonical(op, name, value, ndim, runs)
-    return done
+        resolved[name] = value if value is None else _canonical(op, name, value, ndim, runs)
+    return resolved
 
 
 def _further(axis: AxisOf, one: Case) -> int:

@@ -64,6 +64,7 @@ def _promoted(op: Op, values: list[Any], arrays: list[Any]) -> list[Any]:
 
 
 def _params(op: Op, values: dict[str, Any]) -> dict[str, float]:
+    """Return parameters as floats. Raises TypeError for no number, ValueError for one that breaks its constraint."""
     numbers = {name: _number(op, name, value) for name, value in values.items()}
     for name, constraint in op.params.items():
         if constraint is not None and not holds(constraint, numbers):
@@ -111,7 +112,7 @@ def _structural(op: Op, arrays: list[Any], given: dict[str, Any]) -> dict[str, A
         signatures = (
             str(candidate) if _sized([candidate]) else for_people(str(candidate.signature)) for candidate in candidates
         )
-        forms = " or ".join(dict.fromkeys(f"'{candidate}'" for candidate in signatures))
+        forms = " or ".join(dict.fromkeys(f"'{signature}'" for signature in signatures))
         given_sizes = "".join(f", {name}={statics[name]}" for name in _sized(candidates))
         raise ValueError(f"{op.name}: the shapes {shown_shapes}{given_sizes} do not fit its signature {forms}.")
     return statics

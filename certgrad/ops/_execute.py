@@ -25,8 +25,8 @@ Statics = dict[str, Any]
 def execute(op: Op, args: Sequence[Any], statics: Statics) -> Any:
     """Return the op's value at these arrays, differentiable by its rules.
 
-    The JVP runs the `fwd`, then applies one linear map from tangents to tangents. Symbolic zeros tell which arguments
-    have no tangent, so that the map is not applied to zeros.
+    The JVP runs the `fwd`, then applies one linear map from tangents to tangents. Arguments whose tangent is a symbolic
+    zero are no inputs of that map, so that its transpose returns no cotangent for them.
     """
 
     def primal(*args: Any) -> Any:

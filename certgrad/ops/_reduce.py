@@ -31,7 +31,7 @@ def takes_any_axes(op):
         try:
             axes = _from_the_left(axis, ndim)
         except (TypeError, ValueError):
-            return op.call_case(*arrays, axis=axis, **values)  # it raises the same error, with a message
+            return op.call_case(*arrays, axis=axis, **values)  # it refuses these axes, with a message
         if _runs(axes) > 2:
             rest = [i for i in range(ndim) if i not in axes]
             arrays = [jnp.transpose(x, (*rest, *axes)) for x in arrays]
@@ -44,7 +44,10 @@ def takes_any_axes(op):
 
 
 def _from_the_left(axis, ndim):
-    """Return the axes sorted and counted from the left; all axes for None. Raises ValueError, TypeError for no axes."""
+    """Return the axes sorted and counted from the left; all axes for None.
+
+    Raises TypeError for anything but integers, ValueError for an axis out of range or twice.
+    """
     if axis is None:
         return tuple(range(ndim))
     axes = [operator.index(i) for i in (axis if isinstance(axis, tuple | list) else [axis])]

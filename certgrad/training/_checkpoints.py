@@ -54,7 +54,10 @@ class Checkpoints:
             self._manager = orbax.CheckpointManager(self._folder, options=options)
 
     def latest(self) -> Saved | None:
-        """Return the last whole checkpoint, on the devices of the start; None if there is none. Raises UsageError."""
+        """Return the last whole checkpoint, on the devices of the start; None if there is none.
+
+        Raises UsageError for a checkpoint of another run.
+        """
         step = self._manager.latest_step()
         if step is None:
             return None

@@ -22,7 +22,7 @@ class Batches:
         self._iterator: Iterator[Batch] | None = None
 
     def next(self) -> Batch | None:
-        """Return the batch of the next step, or None at the end of the data. Raises UsageError for no dictionary."""
+        """Return the next step's batch, or None at the end. Raises UsageError for a batch that is no dictionary."""
         batch = self._by_step() if callable(self.data) else self._by_turn()
         if batch is not None:
             self.step += 1
@@ -56,10 +56,12 @@ class Batches:
                     )
 
     def _by_step(self) -> Batch:
+        """Return the batch of the function of a step, with the key that belongs to the step alone."""
         assert callable(self.data)
         return self.data(self.step, jax.random.fold_in(self.key, self.step))
 
     def _by_turn(self) -> Batch | None:
+        """Return the next batch of the iterable, from its start again at its end; None if it gives no more."""
         assert not callable(self.data)
         if self._iterator is None:
             self._iterator = iter(self.data)

@@ -82,7 +82,7 @@ def source_of(exported: Exported) -> str:
     outputs_of_step = serves(backward)
 
     def guard(step: Step) -> str:
-        """Return the condition under which the backward computes a step: autograd needs a gradient that depends on it."""
+        """Return the condition to compute a step of the backward: a gradient that depends on the step is needed."""
         arguments = [active[k] for k in sorted(outputs_of_step[id(step)])]
         return "" if len(arguments) == len(active) else " or ".join(f"needs[{k}]" for k in arguments)
 
