@@ -27,7 +27,7 @@ def export_onnx(
     program: Name = "forward",
     sizes: Mapping[str, int] | None = None,
 ) -> Path:
-    """Write a program of a certified graph as an ONNX model, with the certificate in its metadata.
+    """Write a program of a certified graph as an ONNX model, with the certificate in its metadata; return the path.
 
     Args:
         compiled: from `certgrad.compile_graph`.
@@ -52,7 +52,7 @@ def export_torch(
     """Write a certified graph as a file of Python that needs torch alone, with a function for autograd and a `Module`.
 
     The forward and the backward are written step by step, each step with its node and line. The backward is the VJP
-    that the certificate's steps name.
+    that the certificate's steps name. Returns the path.
 
     Args:
         compiled: from `certgrad.compile_graph`.

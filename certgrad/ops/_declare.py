@@ -63,9 +63,7 @@ class Op(Subject):
         aliases: Iterable[str] = (),
         magnitudes: Magnitudes = ANY_MAGNITUDE,
     ) -> None:
-        """Read a declaration. Raises DeclarationError where its parts do not fit each other; see `op` for their
-        meaning.
-        """
+        """Read a declaration, whose parts `op` explains. Raises DeclarationError where they do not fit each other."""
         if not isinstance(forward, FunctionType):
             shown = getattr(forward, "__name__", type(forward).__name__)
             raise DeclarationError(
@@ -113,7 +111,7 @@ class Op(Subject):
         return rule
 
     def vjp(self, rule: Rule) -> Rule:
-        """Declare the reverse-mode rule: `vjp(*args, seed) -> cotangent`, or a tuple of one a float argument."""
+        """Declare the reverse-mode rule: `vjp(*args, seed) -> cotangent`, or a tuple of one for each float argument."""
         self.vjp_rule = rule
         return rule
 

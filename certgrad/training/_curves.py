@@ -10,7 +10,7 @@ from certgrad.training._log import Log
 
 
 def curves(log: Log, path: str | Path, names: Sequence[str] = ()) -> Path:
-    """Draw a log's series by step, one below the other, to a file: PNG, SVG or PDF, by its ending.
+    """Draw a log's series by step, one below the other, and return the file: PNG, SVG or PDF by its ending.
 
     Args:
         log: from `read_log`, or `Run.log`.

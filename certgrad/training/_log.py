@@ -89,7 +89,7 @@ class TrainingLog:
         self.path = Path(path)
 
     def append(self, step: int, loss: Any, **metrics: Any) -> None:
-        """Write one entry, on disk when this returns.
+        """Write one entry; it is on disk when this returns.
 
         Raises:
             UsageError: the step is no whole number, a value no single real number, or the file cannot be opened.

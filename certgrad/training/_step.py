@@ -33,11 +33,11 @@ from certgrad.training.certificate import StepCertificate
 
 
 class StepNotCertifiedError(CertgradError):
-    """A training step that is not proved is not run."""
+    """A training step is not proved, and therefore not run."""
 
 
 class TrainingStep:
-    """θ' = the stated update of θ and ∂L/∂θ, for each trained parameter, on whatever device JAX has.
+    """A certified training step, compiled: the stated update of θ by ∂L/∂θ, for each trained parameter θ.
 
     The gradient comes from the reverse sweep that the loss's certificate is about, and the update is the program that
     was proved to be the stated one.

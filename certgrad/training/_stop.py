@@ -1,4 +1,4 @@
-"""Stopping early: when what is watched has not become smaller for a while."""
+"""Early stopping: a run ends when a watched value has not become smaller for a while."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class EarlyStop:
 
 
 class Watch:
-    """An early stop in progress. Its state is a part of each checkpoint."""
+    """An early stop in progress: the best value, and the entries `since` it. Its state is in each checkpoint."""
 
     def __init__(self, stop: EarlyStop, state: Mapping[str, Any] | None = None) -> None:
         self.stop = stop

@@ -35,9 +35,9 @@ class Run:
     context: Context
     log: Log
     ended: str
-    """Why it ended: `after 1000 steps`, or what stopped it earlier."""
+    """Why the run ended: `after 1000 steps`, or what stopped it earlier."""
     resumed: int = 0
-    """The step that it went on from."""
+    """The number of steps that had been taken when it began or went on."""
 
 
 def train(
@@ -132,7 +132,7 @@ class _Running:
         self.log: TrainingLog | None = None
         self.checkpoints: Checkpoints | None = None
         self.counted = 0 if step.monitor is None else len(step.monitor.rows)
-        """Calls of the monitor that are in the log."""
+        """The number of calls counted by the monitor that are in the log already."""
         self.resumed, self.ended, self.saved = start.step, "", -1
         if folder is not None:
             self._open(folder, keep)

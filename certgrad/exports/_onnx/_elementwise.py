@@ -1,4 +1,4 @@
-"""Elementwise primitives in ONNX: one row a primitive."""
+"""Elementwise primitives in ONNX: a table with a row for each primitive."""
 
 from __future__ import annotations
 

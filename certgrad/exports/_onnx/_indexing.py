@@ -1,4 +1,4 @@
-"""Reads and writes at computed places in ONNX: one row a primitive."""
+"""Reads and writes at computed places in ONNX: a table with a row for each primitive."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Products and convolutions in ONNX, and windows, which are convolutions or poolings: one row a primitive."""
+"""Products and convolutions in ONNX, and windows, which are convolutions or poolings: a row for each primitive."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Primitives of shapes, reductions and order in ONNX: one row a primitive."""
+"""Primitives of shapes, reductions and order in ONNX: a table with a row for each primitive."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Loops and branches in torch: one row a primitive."""
+"""Loops and branches in torch: a table with a row for each primitive."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reads and writes at computed places in torch: one row a primitive."""
+"""Reads and writes at computed places in torch: a table with a row for each primitive."""
 
 from __future__ import annotations
 

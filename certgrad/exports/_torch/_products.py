@@ -1,4 +1,4 @@
-"""Products, convolutions, windows and solvers in torch: one row a primitive."""
+"""Products, convolutions, windows and solvers in torch: a table with a row for each primitive."""
 
 from __future__ import annotations
 

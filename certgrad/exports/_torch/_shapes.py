@@ -1,4 +1,4 @@
-"""Primitives of shapes, reductions and order in torch: one row a primitive."""
+"""Primitives of shapes, reductions and order in torch: a table with a row for each primitive."""
 
 from __future__ import annotations
 
