@@ -27,7 +27,7 @@ def export_onnx(
     program: Name = "forward",
     sizes: Mapping[str, int] | None = None,
 ) -> Path:
-    """Write a program of a certified graph as an ONNX model, with the certificate in its metadata.
+    """Write a program of a certified graph as an ONNX model, with the certificate in its metadata; return the path.
 
     Args:
         compiled: from `certgrad.compile_graph`.
@@ -51,14 +51,14 @@ def export_torch(
 ) -> Path:
     """Write a certified graph as a file of Python that needs torch alone, with a function for autograd and a `Module`.
 
-    Its forward, and its backward, which is the VJP that the certificate's steps name, stand in it step by step, each
-    with its node and line.
+    The forward and the backward are written step by step, each step with its node and line. The backward is the VJP
+    that the certificate's steps name. Returns the path.
 
     Args:
         compiled: from `certgrad.compile_graph`.
         path: the file to write, such as `loss.py`.
         sizes: dimensions that are numbers in the code. All others are read from the arguments.
-        dtype: the dtype of real numbers, such as `float64`; that in which the graph was traced if None.
+        dtype: the dtype of real numbers, such as `float64`; None keeps the dtype in which the graph was traced.
 
     Raises:
         UsageError: a step has no counterpart in PyTorch (with its node and line), the function is another program in
@@ -74,29 +74,31 @@ def export_torch(
 def torch_function(
     compiled: CompiledGraph, *, sizes: Mapping[str, int] | None = None, dtype: str | None = None
 ) -> Callable[..., Any]:
-    """The function of the file that `export_torch` writes: of tensors, with the certified VJP as its backward.
+    """Return the function of the file that `export_torch` writes: of tensors, with the certified VJP as its backward.
 
-    It takes the arrays of the graph's arguments flat, and returns its outputs in a tuple where there are several.
+    It takes the arrays of the graph's arguments flat, and returns a tuple where the graph has several outputs.
     Raises UsageError as `export_torch` does, and where torch is not installed.
     """
-    found: Callable[..., Any] = _torch_code(compiled, sizes, dtype).FUNCTION
-    return found
+    function: Callable[..., Any] = _torch_code(compiled, sizes, dtype).FUNCTION
+    return function
 
 
 def torch_module(
     compiled: CompiledGraph, *, sizes: Mapping[str, int] | None = None, dtype: str | None = None, **parameters: Any
 ) -> Any:
-    """A `torch.nn.Module` that calls `torch_function`. The arguments that are given by name are its parameters, and the
-    others are passed at each call, in order. Raises UsageError as `torch_function` does.
+    """Return a `torch.nn.Module` that calls `torch_function`.
+
+    `parameters` are the values of the graph's arguments that become parameters of the module, by name. All other
+    arguments are passed at each call, in order. Raises UsageError as `torch_function` does.
     """
     return _torch_code(compiled, sizes, dtype).Module(**parameters)
 
 
 def onnx_certificate(path: str | Path) -> GraphCertificate:
-    """The certificate in a model that `export_onnx` wrote.
+    """Return the certificate in a model that `export_onnx` wrote.
 
-    Raises CertgradError where the file has none, or its nodes are not those that were written with it. This finds
-    accidents; who can write the file can write its digests.
+    Raises CertgradError where the file has no certificate, or its nodes are not those that were written with the
+    certificate. This check finds accidents only: whoever can write the file can also write its digests.
     """
     _check_installed("onnx")
     from certgrad.exports._onnx._export import certificate_of
@@ -105,9 +107,9 @@ def onnx_certificate(path: str | Path) -> GraphCertificate:
 
 
 def _parse_real_dtype(dtype: str | None) -> Any:
-    known = ("float16", "bfloat16", "float32", "float64")
-    if dtype is not None and dtype not in known:
-        raise UsageError(f"'{dtype}' is no dtype of real numbers: {', '.join(known)}.")
+    real_dtypes = ("float16", "bfloat16", "float32", "float64")
+    if dtype is not None and dtype not in real_dtypes:
+        raise UsageError(f"'{dtype}' is no dtype of real numbers: {', '.join(real_dtypes)}.")
     return None if dtype is None else jnp.dtype(dtype)
 
 

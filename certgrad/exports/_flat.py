@@ -1,5 +1,8 @@
-"""Flat programs: what is written in other languages. Each step is one primitive of JAX, calls are walked into, what is
-computed twice is computed once, and what nothing needs is left out."""
+"""Flat programs, from which ONNX models and PyTorch code are written.
+
+Each step is one primitive of JAX. Calls are inlined, equal steps are computed once, and steps that no output depends
+on are left out.
+"""
 
 from __future__ import annotations
 
@@ -21,13 +24,13 @@ from certgrad.obligations.tracing.jax_internals import (
 )
 
 NODE = "certgrad_node_"
-"""The scope that the equations of a node are traced in, before its number."""
+"""The equations of a graph node are traced in a name scope of this prefix and the node's number."""
 _NODE = re.compile(rf"{NODE}(\d+)")
 
 
 @dataclass(frozen=True, eq=False)
 class Value:
-    """An array that a program computes, or is given. A dimension is a number, or an expression as JAX prints it."""
+    """An array that a program takes or computes. A dimension is a number, or an expression as text: `2*n`."""
 
     number: int
     shape: tuple[int | str, ...]
@@ -40,7 +43,7 @@ class Value:
 
 @dataclass(frozen=True, eq=False)
 class Constant:
-    """A number of the program text, or an array that the function holds."""
+    """A number that stands in the program, or an array that the traced function holds."""
 
     data: np.ndarray
 
@@ -62,20 +65,20 @@ Atom = Value | Constant
 
 @dataclass(frozen=True, eq=False)
 class Step:
-    """One primitive. `programs` are those that it runs: the body of a loop, its test, branches."""
+    """One primitive with operands and results. `programs` are those that it runs: a loop's test and body, branches."""
 
     primitive: str
     params: Mapping[str, Any]
     inputs: tuple[Atom, ...]
     outputs: tuple[Value, ...]
     nodes: tuple[int, ...]
-    """The node of the graph that it belongs to: its number, after those of the nodes that hold it."""
+    """The path to the graph node that the step belongs to: the numbers of its enclosing nodes, then its own."""
     programs: tuple[Flat, ...] = ()
 
 
 @dataclass
 class Flat:
-    """A program: its inputs, its steps in order, its outputs."""
+    """A flat program: its inputs, its steps in order, its outputs."""
 
     inputs: list[Value]
     steps: list[Step]
@@ -83,26 +86,28 @@ class Flat:
 
 
 def flatten(program: Program) -> Flat:
-    """The program of a trace, flat."""
+    """Return a traced program as a flat program."""
     builder = _Builder([0], ())
     inputs = [builder.value(v.aval) for v in program.jaxpr.invars]
     return builder.finished(program, inputs)
 
 
 def text_of(size: Any) -> int | str:
-    """A dimension as a number, or as an expression: `2*n`."""
+    """Return a dimension as a number, or as an expression in the syntax of Python: `2*n`."""
     return int(size) if isinstance(size, int | np.integer) else str(size).replace("^", "**")
 
 
 @dataclass
 class _Builder:
-    """Appends steps while it walks a program."""
+    """Builds a flat program: it walks a traced program and appends a step for each primitive."""
 
     count: list[int]
+    """The number of values so far, in a list that is shared with the builders of inner programs."""
     holder: tuple[int, ...]
-    """The nodes that hold the program."""
+    """The numbers of the graph nodes around the program, outermost first."""
     steps: list[Step] = field(default_factory=list)
     seen: dict[Any, tuple[Value, ...]] = field(default_factory=dict)
+    """The outputs of earlier steps, by primitive, parameters and operands."""
     constants: dict[Any, Constant] = field(default_factory=dict)
 
     def value(self, aval: Any) -> Value:
@@ -110,6 +115,7 @@ class _Builder:
         return Value(self.count[0], tuple(text_of(d) for d in aval.shape), np.dtype(aval.dtype))
 
     def finished(self, program: Program, inputs: Sequence[Value]) -> Flat:
+        """Return the flat program with these inputs, without steps that no output depends on."""
         outputs = self.walk(program, inputs)
         return live(Flat(list(inputs), self.steps, outputs))
 
@@ -119,21 +125,27 @@ class _Builder:
         return self.constants.setdefault(key, Constant(array))
 
     def walk(self, program: Program, inputs: Sequence[Atom], nodes: tuple[int, ...] = ()) -> list[Atom]:
+        """Append the steps of a program and return its outputs. Calls are walked into.
+
+        `nodes` are the graph nodes of a call, for equations inside it whose name scope names no node.
+        """
+
         def rule(eqn: Any, operands: list[Atom]) -> Sequence[Atom]:
-            here = tuple(int(k) for k in _NODE.findall(str(eqn.source_info.name_stack))) or nodes
+            path = tuple(int(k) for k in _NODE.findall(str(eqn.source_info.name_stack))) or nodes
             inner = inner_program(eqn)
-            return self.walk(inner, operands, here) if inner is not None else self.step(eqn, tuple(operands), here)
+            return self.walk(inner, operands, path) if inner is not None else self.step(eqn, tuple(operands), path)
 
         return results(program, inputs, rule, lambda value, aval: self.constant(value, aval.dtype))
 
     def step(self, eqn: Any, operands: tuple[Atom, ...], nodes: tuple[int, ...]) -> Sequence[Atom]:
+        """Append the step of an equation and return its outputs; its operands where it does not change their values."""
         name = str(eqn.primitive.name)
-        same = name == "convert_element_type" and eqn.outvars[0].aval.dtype == eqn.invars[0].aval.dtype
-        if same or name in ("stop_gradient", "copy", "optimization_barrier"):  # of no effect on values
+        keeps_dtype = name == "convert_element_type" and eqn.outvars[0].aval.dtype == eqn.invars[0].aval.dtype
+        if keeps_dtype or name in ("stop_gradient", "copy", "optimization_barrier"):  # of no effect on values
             return operands
         params = {k: v for k, v in eqn.params.items() if not hasattr(v, "eqns") and not hasattr(v, "jaxpr")}
         if name == "scatter" and not _replaces(eqn):
-            name = "scatter_apply"
+            name = "scatter_apply"  # no table has this name, so that such a scatter is refused
         if name in ("dot_general", "conv_general_dilated"):
             operands = tuple(self.converted(a, eqn.outvars[0].aval, nodes) for a in operands)
         parts = _inner_programs(eqn)
@@ -142,23 +154,23 @@ class _Builder:
         return self.once(name, params, operands, eqn.outvars, nodes)
 
     def converted(self, atom: Atom, aval: Any, nodes: tuple[int, ...]) -> Atom:
-        """An operand in the dtype of the result: products are summed in that one."""
+        """Return an operand in the dtype of the result, in which products are summed; append a conversion if needed."""
         if atom.dtype == aval.dtype:
             return atom
-        wanted = Value(self.count[0] + 1, atom.shape, np.dtype(aval.dtype))
+        result = Value(self.count[0] + 1, atom.shape, np.dtype(aval.dtype))
         self.count[0] += 1
-        self.steps.append(Step("convert_element_type", {}, (atom,), (wanted,), (*self.holder, *nodes)))
-        return wanted
+        self.steps.append(Step("convert_element_type", {}, (atom,), (result,), (*self.holder, *nodes)))
+        return result
 
     def once(
         self, name: str, params: dict[str, Any], operands: tuple[Atom, ...], outvars: Any, nodes: tuple[int, ...]
     ) -> tuple[Value, ...]:
-        """Return the outputs of an equal earlier step, or of a new one."""
+        """Return the outputs of an equal earlier step; if there is none, append the step and return its outputs."""
         try:
             key: Any = name, tuple(sorted(params.items(), key=lambda item: item[0])), tuple(map(id, operands))
-            if (found := self.seen.get(key)) is not None:
-                return found
-        except TypeError:  # a parameter that cannot be compared
+            if (outputs := self.seen.get(key)) is not None:
+                return outputs
+        except TypeError:  # a parameter that has no hash
             return self.append(name, params, operands, outvars, nodes, ())
         self.seen[key] = self.append(name, params, operands, outvars, nodes, ())
         return self.seen[key]
@@ -172,21 +184,22 @@ class _Builder:
         nodes: tuple[int, ...],
         parts: Sequence[Program],
     ) -> tuple[Value, ...]:
-        place = (*self.holder, *nodes)
-        programs = tuple(flatten_inside(part, self.count, place) for part in parts)
+        """Append a step and return its outputs. `parts` are the programs that the step runs."""
+        path = (*self.holder, *nodes)
+        programs = tuple(flatten_inside(part, self.count, path) for part in parts)
         outputs = tuple(self.value(v.aval) for v in outvars)
-        self.steps.append(Step(name, params, operands, outputs, place, programs))
+        self.steps.append(Step(name, params, operands, outputs, path, programs))
         return outputs
 
 
 def flatten_inside(program: Program, count: list[int], holder: tuple[int, ...]) -> Flat:
-    """Return a program inside a step, whose values are numbered apart from those around it."""
+    """Return a program that a step runs, flat. `count` goes on from the values around it, so that no number repeats."""
     builder = _Builder(count, holder)
     return builder.finished(program, [builder.value(v.aval) for v in program.jaxpr.invars])
 
 
 def _replaces(eqn: Any) -> bool:
-    """Return whether a scatter replaces entries, and applies no function to them."""
+    """Return whether a scatter replaces entries, rather than combining them with the updates by a function."""
     program = eqn.params.get("update_jaxpr")
     if program is None:
         return True
@@ -195,6 +208,7 @@ def _replaces(eqn: Any) -> bool:
 
 
 def _inner_programs(eqn: Any) -> list[Program]:
+    """Return the programs that an equation runs: a scan's body, a while's test and body, branches; else none."""
     match str(eqn.primitive.name):
         case "scan":
             return [scan_loop(eqn).body]
@@ -207,12 +221,13 @@ def _inner_programs(eqn: Any) -> list[Program]:
 
 
 def _with_counts(eqn: Any, params: dict[str, Any]) -> dict[str, Any]:
+    """Return a step's parameters: of a loop, how many operands are constants and carries, and how often it runs."""
     if str(eqn.primitive.name) == "scan":
         loop = scan_loop(eqn)
         return {"consts": loop.consts, "carries": loop.carries, "reverse": loop.reverse, "length": text_of(loop.length)}
     if str(eqn.primitive.name) == "while":
-        again = while_loop(eqn)
-        return {"test_consts": again.test_consts, "body_consts": again.body_consts}
+        while_parts = while_loop(eqn)
+        return {"test_consts": while_parts.test_consts, "body_consts": while_parts.body_consts}
     return {} if str(eqn.primitive.name) == "cond" else params
 
 
@@ -228,42 +243,43 @@ def live(flat: Flat) -> Flat:
 
 
 def split_program(flat: Flat, given: int, first: int) -> tuple[Flat, Flat, list[Value]]:
-    """Split a program in two, and return both parts and the values that the second reads of the first.
+    """Split a program in two; return both parts, and the values of the first part that the second part reads.
 
-    The first part computes the first `first` outputs from the first `given` inputs.
+    The first part computes the first `first` outputs from the first `given` inputs, and returns the values that the
+    second part reads after them. For a VJP it is the forward with its residuals.
 
-    The second part computes the other outputs from the other inputs and from values of the first part, which come first
-    among its inputs; it computes nothing that the first part could.
+    The second part computes the remaining outputs from those values, which are its first inputs, and from the remaining
+    inputs. It repeats no step that the first part can compute, except steps that depend on no input at all.
     """
-    early = {id(v) for v in flat.inputs[:given]}
-    free: set[int] = set()  # what depends on no input is computed in both parts, not handed on
-    start, rest = [], []
+    from_given_inputs = {id(v) for v in flat.inputs[:given]}
+    independent: set[int] = set()  # of all inputs, such as an iota: computed in both parts rather than handed on
+    first_steps, second_steps = [], []
     for step in flat.steps:
-        if all(isinstance(a, Constant) or id(a) in free for a in step.inputs):
-            free.update(map(id, step.outputs))
-            start.append(step)
-            rest.append(step)
-        elif all(isinstance(a, Constant) or id(a) in early or id(a) in free for a in step.inputs):
-            early.update(map(id, step.outputs))
-            start.append(step)
+        if all(isinstance(a, Constant) or id(a) in independent for a in step.inputs):
+            independent.update(map(id, step.outputs))
+            first_steps.append(step)
+            second_steps.append(step)
+        elif all(isinstance(a, Constant) or id(a) in from_given_inputs or id(a) in independent for a in step.inputs):
+            from_given_inputs.update(map(id, step.outputs))
+            first_steps.append(step)
         else:
-            rest.append(step)
-    late = live(Flat([], rest, flat.outputs[first:]))
-    read = [a for step in late.steps for a in step.inputs] + late.outputs
-    handed_on = list(dict.fromkeys(a for a in read if isinstance(a, Value) and id(a) in early))
-    forward = live(Flat(flat.inputs[:given], start, [*flat.outputs[:first], *handed_on]))
-    return forward, Flat([*handed_on, *flat.inputs[given:]], late.steps, late.outputs), handed_on
+            second_steps.append(step)
+    second_part = live(Flat([], second_steps, flat.outputs[first:]))
+    values_read = [a for step in second_part.steps for a in step.inputs] + second_part.outputs
+    handed_on = list(dict.fromkeys(a for a in values_read if isinstance(a, Value) and id(a) in from_given_inputs))
+    first_part = live(Flat(flat.inputs[:given], first_steps, [*flat.outputs[:first], *handed_on]))
+    return first_part, Flat([*handed_on, *flat.inputs[given:]], second_part.steps, second_part.outputs), handed_on
 
 
 def serves(flat: Flat) -> dict[int, frozenset[int]]:
-    """Return, by step, the outputs (by place) that it is computed for."""
-    wanted: dict[int, set[int]] = {}
+    """Return, for each step by its `id`, the positions of the outputs that depend on it."""
+    dependents: dict[int, set[int]] = {}
     for k, atom in enumerate(flat.outputs):
-        wanted.setdefault(id(atom), set()).add(k)
-    found: dict[int, frozenset[int]] = {}
+        dependents.setdefault(id(atom), set()).add(k)
+    by_step: dict[int, frozenset[int]] = {}
     for step in reversed(flat.steps):
-        for_these = frozenset().union(*(wanted.get(id(v), set()) for v in step.outputs))
-        found[id(step)] = for_these
+        positions = frozenset().union(*(dependents.get(id(v), set()) for v in step.outputs))
+        by_step[id(step)] = positions
         for atom in step.inputs:
-            wanted.setdefault(id(atom), set()).update(for_these)
-    return found
+            dependents.setdefault(id(atom), set()).update(positions)
+    return by_step

@@ -36,20 +36,23 @@ class Exported:
     outputs: list[str]
     certified: Certification
     count: int
-    """How many of its outputs the function itself returns."""
+    """How many outputs the function itself has; the gradients follow them."""
     axes: Mapping[str, tuple[int, int]]
-    """Where each symbolic dimension is seen: the input, and its axis."""
+    """Where the size of each symbolic dimension is read: the position of an input, and its axis."""
 
     def where(self, step: Step) -> str:
-        """The node and the line that a step comes from."""
+        """Return, in words, the node and the line that a step comes from."""
         return place_of(self.certified.traced, step.nodes)
 
 
 def exported(compiled: CompiledGraph, name: Name, sizes: Mapping[str, int] | None = None, real: Any = None) -> Exported:
     """Return a program of the graph at the given sizes, with the other sizes symbolic.
 
-    Raises UsageError where the graph has no such program or size, is another program in that dtype, or depends on more
-    of its sizes than their names.
+    `name` is the program: the forward, or the reverse sweep as `value_and_grad` or `vjp`. `real` is the dtype of real
+    numbers; None keeps that of the trace.
+
+    Raises UsageError where the graph has no such program or size, is another program in that dtype, takes a random
+    key, or cannot be traced at symbolic sizes, because it is another program at some of them or for any other reason.
     """
     certified = compiled.certified
     specs = certified.traced.specs
@@ -63,28 +66,29 @@ def exported(compiled: CompiledGraph, name: Name, sizes: Mapping[str, int] | Non
         raise UsageError(
             f"{title} has no dimension {unknown[0]}. Its dimensions are: {', '.join(specs.dims) or 'none'}."
         )
-    if bad := [f"{k} = {v}" for k, v in fixed.items() if not isinstance(v, int) or v < 1]:
-        raise UsageError(f"{bad[0]} is no size. A dimension is a whole number of at least 1.")
+    if invalid_sizes := [f"{k} = {v}" for k, v in fixed.items() if not isinstance(v, int) or v < 1]:
+        raise UsageError(f"{invalid_sizes[0]} is no size. A dimension is a whole number of at least 1.")
     if fixed.keys() == set(specs.dims):
-        certified = compiled.at_sizes(fixed).certified
-    elif others := [str(c) for c in other_programs(certified.traced) if c.asked and not c.same]:
+        certified = compiled.at_sizes(fixed).certified  # it may be another program than at open sizes
+    elif cases := [str(c) for c in other_programs(certified.traced) if c.asked and not c.same]:
         raise UsageError(
-            f"Where {' or '.join(others)}, {title} is another program, and what is written with sizes left open is one "
+            f"Where {' or '.join(cases)}, {title} is another program, and what is written with sizes left open is one "
             f"program for all. Give all of them as numbers: {', '.join(specs.dims)}."
         )
     numbers = _numbers(certified, real)
     with wide_floats(specs.wide or real == np.float64):
         table = symbols([d for d in specs.dims if d not in fixed]) | fixed
-        given = [numbers.dtype(d) for d in specs.dtypes]
-        if any(kind_of(d) == "k" for d in given):
+        dtypes = [numbers.dtype(d) for d in specs.dtypes]
+        if any(kind_of(d) == "k" for d in dtypes):
             raise UsageError(
                 f"{title} takes a random key, and other languages draw other numbers from it. "
                 "Draw them before, and pass them as an array."
             )
-        avals = [jax.ShapeDtypeStruct(a.spec.shape(table, {}), d) for a, d in zip(specs.arguments, given, strict=True)]
+        avals = [jax.ShapeDtypeStruct(a.spec.shape(table, {}), d) for a, d in zip(specs.arguments, dtypes, strict=True)]
         sweep = _Placed(certified.induction, table, numbers)
         function, takes_seeds = _program(certified, sweep, name, len(avals))
         try:
+            # Seeds have the types of the outputs, which are known only after the forward is traced.
             outputs = jax.eval_shape(lambda *xs: sweep.outputs(sweep.forward(xs)), *avals)
             closed = jax.make_jaxpr(function)(*avals, *(outputs if takes_seeds else []))
         except CertgradError:
@@ -96,25 +100,28 @@ def exported(compiled: CompiledGraph, name: Name, sizes: Mapping[str, int] | Non
             why = f"{type(error).__name__}: {text[0] if text else ''}"
             raise UsageError(f"{title} could not be written for all sizes ({why}). {advice}") from error
     names = [a.name for a in specs.arguments]
-    moving = [
+    active_names = [
         a.name
         for a, n in zip(specs.arguments, certified.traced.ir.inputs, strict=True)
         if certified.induction.is_moving(Ref(node=n.id))
     ]
-    returned = _output_names(certified)
-    gradients = [] if name == "forward" else [f"grad_{n}" for n in moving]
+    output_names = _output_names(certified)
+    gradients = [] if name == "forward" else [f"grad_{n}" for n in active_names]
     return Exported(
         flatten(program_of(closed)),
-        [*names, *(f"seed_{n}" for n in returned if takes_seeds)],
-        [*returned, *gradients],
+        [*names, *(f"seed_{n}" for n in output_names if takes_seeds)],
+        [*output_names, *gradients],
         certified,
-        len(returned),
+        len(output_names),
         _axes(certified, fixed),
     )
 
 
 def _numbers(certified: Certification, real: Any) -> Numbers:
-    """The dtypes of the program: those of the trace, or with other real numbers, in which it is the same program."""
+    """Return the dtypes of the program: those of the trace, with `real` for its real numbers unless it is None.
+
+    Raises UsageError where the graph is another program in that dtype.
+    """
     specs = certified.traced.specs
     integer = np.dtype("int64" if specs.wide else "int32")
     if real is None or all(kind_of(d) != "f" or d == real for d in specs.dtypes):
@@ -128,9 +135,9 @@ def _numbers(certified: Certification, real: Any) -> Numbers:
 
 
 def _program(certified: Certification, sweep: Sweep, name: Name, count: int) -> tuple[Callable[..., list[Any]], bool]:
-    """Return a program as a function of arrays, and whether it takes a seed for each output after them.
+    """Return a program as a function of arrays, and whether it takes a seed for each output after its arguments.
 
-    `count` is the number of the arguments.
+    `count` is the number of arguments. Gradients are those of the arguments that have one.
     """
     inputs = certified.traced.ir.inputs
 
@@ -156,7 +163,7 @@ def _program(certified: Certification, sweep: Sweep, name: Name, count: int) -> 
 
 
 class _PlacedRun(Run):
-    """Each node's equations are traced in a scope that says which node it is."""
+    """A run that traces the equations of each node in a name scope with the node's number."""
 
     def inner(self, wanted: Collection[Key] = frozenset()) -> Run:
         return _PlacedRun(self.sizes, self.numbers, wanted)
@@ -167,10 +174,10 @@ class _PlacedRun(Run):
 
 
 class _Placed(Sweep):
-    """A sweep that says of each equation which node it is of."""
+    """A sweep that traces the equations of each node in a name scope with the node's number, forward and backward."""
 
     def running(self, wanted: Collection[Key] = frozenset()) -> Run:
-        """Return a run that keeps no residuals of loops' steps: they are written once."""
+        """Return a run that does not stack the residuals of loops' steps: a loop's backward computes them anew."""
         return _PlacedRun(self.sizes, self.numbers, wanted)
 
     def node_vjp(self, node: Node, values: Any, arrived: Sequence[Any]) -> list[tuple[Ref, Any]]:
@@ -179,20 +186,24 @@ class _Placed(Sweep):
 
 
 def place_of(traced: TracedGraph, nodes: Sequence[int]) -> str:
-    """A node, by its number in the graph, or in the one inside the nodes before it, with its line."""
-    said = ""
+    """Return in words which node `nodes` leads to, with its line: "node 1 (mul, f.py:3), inside node 4 (scan)".
+
+    `nodes` is a path: each number is of a node in the graph inside the node before it. A path that leads to no node
+    belongs to the sum of cotangents that the sweep adds up.
+    """
+    description = ""
     for k, number in enumerate(nodes):
         if number >= len(traced.nodes):
             break
         node = traced.nodes[number]
-        said = f"node {number} ({node.name}{', ' + node.source if node.source else ''})" + (
-            f", inside {said}" if said else ""
+        description = f"node {number} ({node.name}{', ' + node.source if node.source else ''})" + (
+            f", inside {description}" if description else ""
         )
         bodies = traced.bodies.get(number, [])
-        if k + 1 < len(nodes) and len(bodies) != 1:  # which branch it is, is not told
+        if k + 1 < len(nodes) and len(bodies) != 1:  # the path does not say which of several branches
             break
         traced = bodies[0] if bodies else traced
-    return said or "the sum of cotangents"
+    return description or "the sum of cotangents"
 
 
 def _output_names(certified: Certification) -> list[str]:
@@ -202,25 +213,31 @@ def _output_names(certified: Certification) -> list[str]:
 
 
 def _axes(certified: Certification, fixed: Mapping[str, int]) -> dict[str, tuple[int, int]]:
-    found: dict[str, tuple[int, int]] = {}
+    """Return the position of an argument and the axis at which each symbolic dimension is read.
+
+    Raises UsageError for a dimension that is nowhere an axis by itself, but only a part of one, such as `n + 1`.
+    """
+    places: dict[str, tuple[int, int]] = {}
     for k, argument in enumerate(certified.traced.specs.arguments):
         for axis, dim in enumerate(argument.spec.dims):
             if isinstance(dim, Size) and dim.name is not None and dim.name not in fixed:
-                found.setdefault(dim.name, (k, axis))
-    missing = [d for d in certified.traced.specs.dims if d not in fixed and d not in found]
+                places.setdefault(dim.name, (k, axis))
+    missing = [d for d in certified.traced.specs.dims if d not in fixed and d not in places]
     if missing:
         raise UsageError(
             f"No axis of an argument is {missing[0]} alone, so its size is not read from an array. "
             f"Give it as a number: sizes={{'{missing[0]}': …}}."
         )
-    return found
+    return places
 
 
 def identifiers(names: Sequence[str]) -> list[str]:
-    """The names as identifiers, each once: `params['W']` is params_W."""
-    found: list[str] = []
+    """Return the names as distinct identifiers: `params['W']` becomes `params_W`, a second such name `params_W_1`."""
+    unique_names: list[str] = []
     for name in names:
         plain = re.sub(r"\W+", "_", name).strip("_") or "x"
         plain = plain if plain[0].isalpha() or plain[0] == "_" else f"x{plain}"
-        found.append(next(one for k in range(len(names)) if (one := f"{plain}_{k}" if k else plain) not in found))
-    return found
+        unique_names.append(
+            next(name_k for k in range(len(names)) if (name_k := f"{plain}_{k}" if k else plain) not in unique_names)
+        )
+    return unique_names

@@ -1,4 +1,4 @@
-"""Axis arguments of a call: brought to one form, so that the case that proves them is found."""
+"""Axis arguments of a call: brought to one form, so that the case of the op's declaration that covers them is found."""
 
 from __future__ import annotations
 
@@ -12,29 +12,37 @@ if TYPE_CHECKING:
 
 
 def resolve(op: Op, arrays: list[Any], statics: dict[str, Any]) -> dict[str, Any]:
-    """The same keyword arguments; those that are axes as one integer, a sorted tuple of several, or None.
+    """Return the keyword arguments of a call, with axes in one form: an integer, a sorted tuple of several, or None.
 
-    Where a case takes any number of axes they are a tuple, and `axis=None` is that of all. Raises ValueError for an
-    axis that is not there.
+    Axes are counted from the left. Where a case takes any number of axes, the form is always a tuple, and `axis=None`
+    becomes the tuple of all axes. Raises ValueError for an axis that the array does not have.
     """
-    axes = {name: (value, one) for one in op.cases for name, value in one.statics.items() if isinstance(value, AxisOf)}
-    done = dict(statics)
+    axes = {
+        name: (value, op_case)
+        for op_case in op.cases
+        for name, value in op_case.statics.items()
+        if isinstance(value, AxisOf)
+    }
+    resolved = dict(statics)
     for name in axes.keys() & statics.keys():
         ndim = arrays[0].ndim + _further(*axes[name])
         value = statics[name]
         runs = axes[name][0].runs
         value = tuple(range(ndim)) if value is None and runs else value
-        done[name] = value if value is None else _canonical(op, name, value, ndim, runs)
-    return done
+        resolved[name] = value if value is None else _canonical(op, name, value, ndim, runs)
+    return resolved
 
 
 def _further(axis: AxisOf, one: Case) -> int:
-    """How many axes more the array has that the axis counts than the first argument."""
+    """Return how many axes more than the first argument the array has that `axis` counts in, such as the output."""
     return len(axis.array(one.signature).dims) - len(one.signature.inputs[0].dims)
 
 
 def matches(declared: Any, value: Any) -> bool:
-    """Whether a case with this declared value may cover this value of a call: shapes decide on axes and sizes."""
+    """Return whether a case with this declared keyword argument may cover this value in a call.
+
+    Of axes and sizes only the type is compared: whether they fit is decided by the shapes.
+    """
     if isinstance(declared, AxisOf):
         if declared.runs:
             return isinstance(value, tuple)
@@ -48,6 +56,10 @@ def matches(declared: Any, value: Any) -> bool:
 
 
 def _canonical(op: Op, name: str, value: Any, ndim: int, several: bool) -> Any:
+    """Return axes of a call counted from the left: one as an integer unless `several`, else as a sorted tuple.
+
+    Raises TypeError for anything but integers, ValueError for an axis out of range or twice.
+    """
     try:
         axes = [operator.index(axis) for axis in (value if isinstance(value, tuple | list) else [value])]
     except TypeError:

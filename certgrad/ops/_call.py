@@ -1,4 +1,4 @@
-"""From the arguments of a call to arrays and checked keyword arguments."""
+"""Calls of ops: the arguments become arrays and checked keyword arguments."""
 
 from __future__ import annotations
 
@@ -20,20 +20,21 @@ if TYPE_CHECKING:
 
 
 def call(op: Op, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-    """The op's value. Raises TypeError or ValueError, naming op and argument, for arguments that it does not take."""
+    """Return the op's value. Raises TypeError or ValueError, naming op and argument, for arguments it does not take."""
     leading = [kwargs[name] for name in op.leading if name in kwargs]
     rest = {name: value for name, value in kwargs.items() if name not in op.leading}
     bound = op.__signature__.bind(*leading, *args, **rest)
     bound.apply_defaults()
-    given = {name: bound.arguments[name] for name in op.statics}
+    keywords = {name: bound.arguments[name] for name in op.statics}
     arrays = _arrays(op, [bound.arguments[name] for name in op.arg_names])
-    params = _params(op, {name: value for name, value in given.items() if name in op.params})
-    structural = {name: value for name, value in given.items() if name not in op.params}
+    params = _params(op, {name: value for name, value in keywords.items() if name in op.params})
+    structural = {name: value for name, value in keywords.items() if name not in op.params}
     statics = params | _structural(op, arrays, structural)
     return op.run(arrays, statics)
 
 
 def _arrays(op: Op, values: list[Any]) -> list[Any]:
+    """Return the values as arrays of the dtypes that the op takes. Raises TypeError for any other dtype."""
     specs = op.cases[0].signature.inputs
     arrays = [jnp.asarray(value) for value in values]
     for name, spec, x in zip(op.arg_names, specs, arrays, strict=True):
@@ -63,6 +64,7 @@ def _promoted(op: Op, values: list[Any], arrays: list[Any]) -> list[Any]:
 
 
 def _params(op: Op, values: dict[str, Any]) -> dict[str, float]:
+    """Return parameters as floats. Raises TypeError for no number, ValueError for one that breaks its constraint."""
     numbers = {name: _number(op, name, value) for name, value in values.items()}
     for name, constraint in op.params.items():
         if constraint is not None and not holds(constraint, numbers):
@@ -91,29 +93,34 @@ def _number(op: Op, name: str, value: Any) -> float:
 
 
 def _structural(op: Op, arrays: list[Any], given: dict[str, Any]) -> dict[str, Any]:
-    """The structural keyword arguments as the first case that fits the call has them."""
+    """Return the structural keyword arguments (those that are no real numbers), with axes in the form of the cases.
+
+    Raises ValueError if no case of the op has such keyword arguments, or none of those that do has such shapes.
+    """
     from certgrad.ops._axes import resolve
 
     defaults = {name: op.defaults[name] for name in given if name in op.defaults}
     statics = resolve(op, arrays, given)
-    candidates = [one for one in op.cases if _agree(one, statics, defaults)]
+    candidates = [candidate for candidate in op.cases if _agree(candidate, statics, defaults)]
     if not candidates:
         raise ValueError(_no_case(op, given))
     shapes = [x.shape for x in arrays]
     if op.broadcast:
         jnp.broadcast_shapes(*shapes)
-    elif not any(covers(one, shapes, statics) for one in candidates):
-        named = ", ".join(f"{name} {_shape(x.shape)}" for name, x in zip(op.arg_names, arrays, strict=True))
-        told = (str(one) if _sized([one]) else for_people(str(one.signature)) for one in candidates)
-        forms = " or ".join(dict.fromkeys(f"'{one}'" for one in told))
+    elif not any(covers(candidate, shapes, statics) for candidate in candidates):
+        shown_shapes = ", ".join(f"{name} {_shape(x.shape)}" for name, x in zip(op.arg_names, arrays, strict=True))
+        signatures = (
+            str(candidate) if _sized([candidate]) else for_people(str(candidate.signature)) for candidate in candidates
+        )
+        forms = " or ".join(dict.fromkeys(f"'{signature}'" for signature in signatures))
         given_sizes = "".join(f", {name}={statics[name]}" for name in _sized(candidates))
-        raise ValueError(f"{op.name}: the shapes {named}{given_sizes} do not fit its signature {forms}.")
+        raise ValueError(f"{op.name}: the shapes {shown_shapes}{given_sizes} do not fit its signature {forms}.")
     return statics
 
 
 def _sized(cases: list[Case]) -> list[str]:
-    """The keyword arguments that are sizes, or tuples with sizes in them."""
-    return sorted({name for one in cases for name, value in one.statics.items() if names_in(value)})
+    """Return the names of keyword arguments that are sizes, or tuples with sizes in them, in some case."""
+    return sorted({name for case in cases for name, value in case.statics.items() if names_in(value)})
 
 
 def _agree(one: Case, statics: dict[str, Any], defaults: dict[str, Any]) -> bool:
@@ -124,7 +131,7 @@ def _agree(one: Case, statics: dict[str, Any], defaults: dict[str, Any]) -> bool
 
 def _no_case(op: Op, given: dict[str, Any]) -> str:
     wrong = ", ".join(f"{name}={value!r}" for name, value in given.items())
-    cases = "; ".join(dict.fromkeys(", ".join(f"{n}={v}" for n, v in one.statics.items()) for one in op.cases))
+    cases = "; ".join(dict.fromkeys(", ".join(f"{n}={v}" for n, v in case.statics.items()) for case in op.cases))
     cases = cases or "without keyword arguments"
     return f"{op.name}: {wrong} is none of the cases that its rules are proved for: {cases}."
 

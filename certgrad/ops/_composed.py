@@ -24,7 +24,7 @@ from certgrad.signatures.cases import names_in
 
 
 class Composed(Op):
-    """An op whose forward is a program of other ops. Its rules are what JAX makes of the rules of these."""
+    """An op whose forward is a program of other ops. Its rules are what JAX makes of the rules of those ops."""
 
     is_composed = True
 
@@ -39,13 +39,13 @@ class Composed(Op):
         aliases: Iterable[str] = (),
     ) -> None:
         super().__init__(forward, cases, like=like, torch=torch, source=source, aliases=aliases)
-        for one in self.cases:
-            if one.signature.stars:
+        for case in self.cases:
+            if case.signature.stars:
                 raise self._wrong(
-                    f"is composed, and its signature '{one.signature}' has a star: a program is certified at one rank; "
-                    "write out its axes, in a case for each rank"
+                    f"is composed, and its signature '{case.signature}' has a star: a program is certified at one "
+                    "rank; write out its axes, in a case for each rank"
                 )
-            if sizes := [name for name, value in one.statics.items() if names_in(value)]:
+            if sizes := [name for name, value in case.statics.items() if names_in(value)]:
                 raise self._wrong(f"is composed, and '{sizes[0]}' is a size in a case of it: give it a number")
         self.jvp_rule, self.vjp_rule = self._jvp, self._vjp
 
@@ -65,16 +65,16 @@ class Composed(Op):
         return self._wrong(f"is composed: it has no {kind} of its own; its parts have. Declare it by `op` instead")
 
     def run(self, arrays: Sequence[Any], statics: dict[str, Any]) -> Any:
-        """The op's value at these arrays: its parts bring their own rules."""
+        """Return the op's value at these arrays; JAX differentiates it by the rules of the ops in it."""
         return self.call_rule(self.forward, *arrays, statics=statics)
 
     def with_rules(self, **rules: Rule | None) -> Composed:
-        """An unregistered copy with another `forward`; other rules are those of its parts."""
+        """Return an unregistered copy with another `forward`. Raises DeclarationError for any other rule."""
         if set(rules) != {"forward"}:
             raise self._wrong("is composed: it has no rules of its own to replace; replace its forward")
-        other = super().with_rules(**rules)
-        other.jvp_rule, other.vjp_rule = other._jvp, other._vjp  # type: ignore[attr-defined]
-        return other  # type: ignore[return-value]
+        variant = super().with_rules(**rules)
+        variant.jvp_rule, variant.vjp_rule = variant._jvp, variant._vjp  # type: ignore[attr-defined]
+        return variant  # type: ignore[return-value]
 
     def _jvp(self, *values: Any, **statics: Any) -> Any:
         count = len(self.arg_names)
@@ -88,7 +88,7 @@ class Composed(Op):
         return pull(tuple(values[count:]) if isinstance(out, tuple) else values[count])
 
     def _of_floats(self, args: Sequence[Any], statics: dict[str, Any]) -> tuple[list[Any], Callable[..., Any]]:
-        """The float arguments, and the forward as a function of them."""
+        """Return the float arguments, and the forward as a function of these alone, with the others fixed."""
         moving = [k for k, x in enumerate(args) if jnp.issubdtype(x.dtype, jnp.floating)]
 
         def run(*floats: Any) -> Any:
@@ -101,15 +101,15 @@ class Composed(Op):
 
 
 def composed(*cases: str | Case, registry: Registry = registry, **options: Any) -> Callable[[Rule], Composed]:
-    """Declare an op by a program of other ops: its cases, then `like`, `torch`, `source` and `aliases` as for `op`.
+    """Return a decorator that declares an op by a program of other ops; arguments are as for `op`.
 
-    Signatures have no stars, and keyword arguments no real numbers: the program is certified as it is traced. Raises
-    DeclarationError.
+    They are the cases, then `like`, `torch`, `source` and `aliases`. The program is certified as it is traced, so
+    signatures have no stars, and keyword arguments are no real numbers. The decorator raises DeclarationError.
     """
 
     def declare(forward: Rule) -> Composed:
-        one = Composed(forward, cases, **options)
-        registry.add(one)
-        return one
+        new_op = Composed(forward, cases, **options)
+        registry.add(new_op)
+        return new_op
 
     return declare

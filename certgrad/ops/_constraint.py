@@ -8,10 +8,10 @@ from certgrad.language.parse import parse
 
 
 def check_constraint(text: str, names: tuple[str, ...], where: str) -> None:
-    """Raise DomainError unless `text` compares arithmetic of these names and numbers."""
+    """Raise DomainError unless `text` is a comparison of arithmetic in these names and numbers."""
     parse(text, names, where)
 
 
 def holds(text: str, values: Mapping[str, float]) -> bool:
-    """Whether the comparison holds for these values; not for NaN."""
+    """Return whether a constraint holds for these values; no constraint on NaN does."""
     return question(parse(text, tuple(values)), Floats()).holds(values, {})

@@ -37,7 +37,7 @@ __all__ = ["Case", "Op", "axis_of", "case", "op", "rank_of", "registry", "size_o
 Rule = Callable[..., Any]
 
 registry = Registry()
-"""The ops of certgrad, and those that are declared without a registry of their own."""
+"""The ops of certgrad, and all others that are declared without `registry=`."""
 
 
 class Op(Subject):
@@ -63,9 +63,7 @@ class Op(Subject):
         aliases: Iterable[str] = (),
         magnitudes: Magnitudes = ANY_MAGNITUDE,
     ) -> None:
-        """Read a declaration. Raises DeclarationError where its parts do not fit each other; see `op` for their
-        meaning.
-        """
+        """Read a declaration, whose parts `op` explains. Raises DeclarationError where they do not fit each other."""
         if not isinstance(forward, FunctionType):
             shown = getattr(forward, "__name__", type(forward).__name__)
             raise DeclarationError(
@@ -113,7 +111,7 @@ class Op(Subject):
         return rule
 
     def vjp(self, rule: Rule) -> Rule:
-        """Declare the reverse-mode rule: `vjp(*args, seed) -> cotangent`, or a tuple of one a float argument."""
+        """Declare the reverse-mode rule: `vjp(*args, seed) -> cotangent`, or a tuple of one for each float argument."""
         self.vjp_rule = rule
         return rule
 
@@ -126,33 +124,38 @@ class Op(Subject):
         return rule
 
     def several(self, rule: Rule) -> Rule:
-        """Declare how a call is carried out by calls of `call_case`, each covered by a case: any number of arrays, say.
+        """Declare how a call is carried out by several calls of `call_case`, each covered by a case.
 
-        The rule takes what the user gives. What is proved is each of its steps; the chain rule puts them together.
+        An example is a call with any number of arrays, where a case has two. The rule takes the arguments of the user's
+        call. Each of its steps is proved; the chain rule puts them together.
         """
         self.several_rule = rule
         return rule
 
     def with_rules(self, **rules: Rule | None) -> "Op":
-        """An unregistered copy with other `forward`, `fwd`, `jvp` or `vjp`."""
-        other = copy.copy(self)
+        """Return an unregistered copy of the op with another `forward`, `fwd`, `jvp` or `vjp`."""
+        variant = copy.copy(self)
         for name, rule in rules.items():
-            setattr(other, name if name == "forward" else f"{name}_rule", rule)
-        return other
+            setattr(variant, name if name == "forward" else f"{name}_rule", rule)
+        return variant
 
     @property
     def kinds(self) -> tuple[str, ...]:
-        """The obligations: a reference is part of one only where it is declared."""
+        """The kinds of obligations of this op: the one about a reference only where a reference is declared."""
         return OF_RULES if self.reference_rule is None else (*OF_RULES, OF_REFERENCE)
 
     @property
     def code(self) -> list[Rule]:
-        """The declared functions."""
+        """The declared functions: the forward, its rules and the reference."""
         declared = (self.forward, self.fwd_rule, self.jvp_rule, self.vjp_rule, self.reference_rule)
         return [rule for rule in declared if rule is not None]
 
     def rules(self, statics: Mapping[str, Any]) -> Rules:
-        """The forward and the rules over flat lists, with the structural arguments fixed."""
+        """Return the forward and the rules as functions of flat lists of arrays, with the structural arguments fixed.
+
+        Each takes the arguments (and tangents or seeds), then the values of `params`, and returns the list of its
+        results. The JVP and VJP compute the residuals by `fwd` themselves, where there is one.
+        """
 
         def call(rule: Rule | None, args: Sequence[Any], params: Sequence[Any]) -> Any:
             return self.call_rule(rule, *args, statics={**statics, **dict(zip(self.params, params, strict=True))})
@@ -162,8 +165,8 @@ class Op(Subject):
 
         def with_residuals(rule: Rule | None) -> Callable[[list, list, list], list]:
             def run(args: list, moves: list, params: list) -> list:
-                known = args if self.fwd_rule is None else [call(self.fwd_rule, args, params)[1]]
-                return _leaves(call(rule, [*known, *moves], params))
+                arguments = args if self.fwd_rule is None else [call(self.fwd_rule, args, params)[1]]
+                return _leaves(call(rule, [*arguments, *moves], params))
 
             return run
 
@@ -179,7 +182,7 @@ class Op(Subject):
         )
 
     def call_rule(self, rule: Rule | None, *args: Any, statics: Mapping[str, Any]) -> Any:
-        """The rule's value, with those keyword arguments that it accepts. Raises DeclarationError if there is none."""
+        """Return a rule's value, given the keyword arguments that it accepts. Raises DeclarationError if it is None."""
         if rule is None:
             raise DeclarationError(f"Op '{self.name}' ({self.where}) is used without all of its rules.")
         names = _keywords(rule)
@@ -198,9 +201,10 @@ class Op(Subject):
             )
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """The op's value: a JAX function of its arrays, whose derivatives are the declared rules.
+        """Return the op's value: a JAX function of its arrays, whose derivatives are the declared rules.
 
-        An argument whose class has `__certgrad_apply__` takes over: a value on a tape records the call.
+        An argument whose class has `__certgrad_apply__` carries out the call itself, as a value on a tape does, which
+        records it.
         """
         taking = next((x for x in (*args, *kwargs.values()) if hasattr(type(x), "__certgrad_apply__")), None)
         if taking is not None:
@@ -208,14 +212,14 @@ class Op(Subject):
         return self.call_case(*args, **kwargs) if self.several_rule is None else self.several_rule(*args, **kwargs)
 
     def call_case(self, *args: Any, **kwargs: Any) -> Any:
-        """The op's value where one case covers the call."""
+        """Return the op's value for a call that one case covers."""
         from certgrad.ops._call import call
 
         self.check_complete()
         return call(self, args, kwargs)
 
     def run(self, arrays: Sequence[Any], statics: dict[str, Any]) -> Any:
-        """The op's value at arrays of the right dtypes, differentiable by its rules."""
+        """Return the op's value at arrays of the right dtypes, differentiable by its rules."""
         from certgrad.ops._execute import execute
 
         if not any(jnp.issubdtype(x.dtype, jnp.floating) for x in arrays):
@@ -235,6 +239,7 @@ class Op(Subject):
         unknown = [name for name in self.leading if name not in self.statics]
         if unknown:
             raise self._wrong(f"has '{unknown[0]}' as a leading argument, which is no keyword-only argument of it")
+        # In a call, leading arguments come first and may be given by position; the forward takes them by keyword.
         by_name = {p.name: p.replace(kind=p.POSITIONAL_OR_KEYWORD) for p in parameters if p.name in self.leading}
         rest = [p for p in parameters if p.name not in by_name]
         self.__signature__ = inspect.Signature([*(by_name[name] for name in self.leading), *rest])
@@ -272,7 +277,7 @@ def _leaves(value: Any) -> list:
 
 @lru_cache(maxsize=1024)
 def _keywords(rule: Rule) -> frozenset[str] | None:
-    """The keyword-only arguments of a rule; None if it takes any."""
+    """Return the names of a rule's keyword-only arguments; None if it takes any."""
     accepted = inspect.signature(rule).parameters.values()
     if any(p.kind is p.VAR_KEYWORD for p in accepted):
         return None
@@ -280,15 +285,16 @@ def _keywords(rule: Rule) -> frozenset[str] | None:
 
 
 def op(*cases: str | Case, registry: Registry = registry, **options: Any) -> Callable[[Rule], Op]:
-    """Declare an op: one signature or several cases, then `domain`, `params`, `like`, `torch`, `convention`, `source`.
+    """Return a decorator that declares an op by one signature or several cases, and the options below.
 
     domain: what the proof assumes of the arguments, at every index: comparisons such as "x > 0"; several in a tuple.
     params: keyword arguments that are real numbers, each with a constraint such as "eps > 0" or None.
     broadcast: the arguments broadcast as in numpy. integers: integer arguments stay integers, as in jnp.add.
     leading: keyword arguments that a call may also give by position, before the arrays: einsum("ij,jk->ik", x, y).
     like, torch: the functions of JAX and PyTorch that compute the same. convention: what the rules return where the
-    domain excludes a point. torch_at: what PyTorch returns there. magnitudes: at which it is no NaN in floats, which
-    is measured. Raises DeclarationError.
+    domain excludes a point. torch_at: what PyTorch returns there. magnitudes: those of arguments at which the op is no
+    NaN in floats, which is measured. source: where the formula is from, or why the derivative is this one. aliases:
+    further names. The decorator raises DeclarationError where these do not fit each other.
     """
 
     def declare(forward: Rule) -> Op:

@@ -23,7 +23,11 @@ Statics = dict[str, Any]
 
 
 def execute(op: Op, args: Sequence[Any], statics: Statics) -> Any:
-    """The op's value at these arrays, differentiable by its rules."""
+    """Return the op's value at these arrays, differentiable by its rules.
+
+    The JVP runs the `fwd`, then applies one linear map from tangents to tangents. Arguments whose tangent is a symbolic
+    zero are no inputs of that map, so that its transpose returns no cotangent for them.
+    """
 
     def primal(*args: Any) -> Any:
         return op.call_rule(op.forward, *args, statics=statics)
@@ -43,6 +47,7 @@ def execute(op: Op, args: Sequence[Any], statics: Statics) -> Any:
 
 
 def _run_forward(op: Op, args: Arrays, statics: Statics) -> tuple[Any, Any]:
+    """Return the op's value and the residuals: those of its `fwd`, else the arguments. Raises RuleError."""
     if op.fwd_rule is None:
         return op.call_rule(op.forward, *args, statics=statics), args
     pair = op.call_rule(op.fwd_rule, *args, statics=statics)
@@ -53,23 +58,28 @@ def _run_forward(op: Op, args: Arrays, statics: Statics) -> tuple[Any, Any]:
 
 
 def _tangent_map(op: Op, primals: Arrays, out: Any, tree: Any, moving: tuple[int, ...], statics: Statics) -> Linear:
-    """From the tangents of the moving arguments to those of the outputs, with the declared VJP as its transpose."""
+    """Return the linear map from tangents of arguments to those of outputs, with the declared VJP as its transpose.
+
+    `moving` are the positions of the arguments that have a tangent, and `tree` is the structure of the residuals.
+    """
     floats = [i for i, x in enumerate(primals) if jnp.issubdtype(x.dtype, jnp.floating)]
     inputs = {i: _aval(primals[i]) for i in floats}
     outputs = [_aval(y) for y in (out if isinstance(out, tuple) else (out,))]
 
-    def given(leaves: Arrays) -> Arrays:
+    def leading_arguments(leaves: Arrays) -> Arrays:
+        """Return what the rules take before tangents or seeds: the residuals of `fwd`, else the arguments."""
         residuals = jax.tree.unflatten(tree, leaves)
         return residuals if op.fwd_rule is None else (residuals,)
 
     def apply(leaves: Arrays, tangents: Arrays) -> Arrays:
+        # a declared JVP takes a tangent for each float argument, those without one being 0
         full = {i: jnp.zeros(a.shape, a.dtype) for i, a in inputs.items() if i not in moving}
         full.update(zip(moving, tangents, strict=True))
-        result = op.call_rule(op.jvp_rule, *given(leaves), *(full[i] for i in floats), statics=statics)
+        result = op.call_rule(op.jvp_rule, *leading_arguments(leaves), *(full[i] for i in floats), statics=statics)
         return _checked(op, "jvp", "tangent", result, outputs, [""] * len(outputs))
 
     def transpose(leaves: Arrays, seeds: Arrays) -> Arrays:
-        result = op.call_rule(op.vjp_rule, *given(leaves), *seeds, statics=statics)
+        result = op.call_rule(op.vjp_rule, *leading_arguments(leaves), *seeds, statics=statics)
         names = [f" of {op.arg_names[i]}" for i in floats]
         full = dict(zip(floats, _checked(op, "vjp", "cotangent", result, list(inputs.values()), names), strict=True))
         return tuple(full[i] for i in moving)
@@ -78,12 +88,15 @@ def _tangent_map(op: Op, primals: Arrays, out: Any, tree: Any, moving: tuple[int
 
 
 def _aval(x: Any) -> Any:
-    """The type of an array as JAX sees it where the rule is traced."""
+    """Return the type of an array as a traced rule sees it: never weak."""
     return jax.typeof(x).strip_weak_type()
 
 
 def _checked(op: Op, rule: str, what: str, result: Any, expected: list[Any], names: list[str]) -> Arrays:
-    """The arrays that a rule returned, if they are as many as expected and have those shapes and dtypes."""
+    """Return the arrays that a rule returned. Raises RuleError unless their number, shapes and dtypes are the expected.
+
+    `rule`, `what` and `names` are for messages: the rule's name, "tangent" or "cotangent", and of which argument.
+    """
     arrays = tuple(result) if isinstance(result, tuple | list) else (result,)
     if len(arrays) != len(expected):
         raise RuleError(

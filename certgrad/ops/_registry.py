@@ -23,17 +23,19 @@ class Registry:
         self._aliases: dict[str, str] = {}
 
     def add(self, op: Op) -> Op:
-        """Register the op, in the place of one that the same code declared before: a cell of a notebook that runs
-        again, a module that is reloaded. Raises DeclarationError if one of its names is taken otherwise.
+        """Register the op and return it.
+
+        It replaces an op that the same code declared before, as when a cell of a notebook runs again or a module is
+        reloaded. Raises DeclarationError if one of its names is taken by any other op.
         """
         earlier = self._ops.get(op.name)
-        again = earlier is not None and _is_redefinition(earlier, op)
-        aliases = {alias: name for alias, name in self._aliases.items() if not (again and name == op.name)}
+        redefined = earlier is not None and _is_redefinition(earlier, op)
+        aliases = {alias: name for alias, name in self._aliases.items() if not (redefined and name == op.name)}
         for name in (op.name, *op.aliases):
-            if name in aliases or (name in self._ops and not (again and name == op.name)):
-                other = self.get(name)
+            if name in aliases or (name in self._ops and not (redefined and name == op.name)):
+                owner = self.get(name)
                 raise DeclarationError(
-                    f"The name '{name}' of the op at {op.where} is taken by the op '{other.name}' at {other.where}. "
+                    f"The name '{name}' of the op at {op.where} is taken by the op '{owner.name}' at {owner.where}. "
                     "Give it another name, or a registry of its own: op(..., registry=Registry())."
                 )
         self._ops[op.name] = op
@@ -41,15 +43,15 @@ class Registry:
         return op
 
     def get(self, name: str) -> Op:
-        """The op of that name or alias. Raises UnknownOpError with close matches."""
-        if (found := self._ops.get(self._aliases.get(name, name))) is not None:
-            return found
+        """Return the op of that name or alias. Raises UnknownOpError, with similar names."""
+        if (op := self._ops.get(self._aliases.get(name, name))) is not None:
+            return op
         close = get_close_matches(name, [*self._ops, *self._aliases], n=3)
         hint = f" Did you mean {' or '.join(close)}?" if close else ""
         raise UnknownOpError(f"There is no op '{name}'.{hint} `certgrad list` shows all {len(self._ops)} ops.")
 
     def names(self) -> tuple[str, ...]:
-        """The names of the ops, without aliases, in the order of declaration."""
+        """Return the names of the ops, without aliases, in the order of declaration."""
         return tuple(self._ops)
 
     def freeze(self) -> None:
@@ -68,18 +70,22 @@ class Registry:
 
 
 def _is_redefinition(earlier: Op, op: Op) -> bool:
-    """The definition of an op ran again, perhaps edited, or its file as another module (as `__main__`, say). Two
-    definitions in one run of a module are two ops.
+    """Return whether the definition of `earlier` ran again and made `op`.
+
+    It may have been edited meanwhile, or its file run as another module, such as `__main__`. Two definitions in one run
+    of a module are two ops: the code object that runs now then holds the functions of both as constants.
     """
-    one, other = (o.forward for o in (earlier, op))
-    file = other.__code__.co_filename
-    same_file = one.__code__.co_filename == file and os.path.isfile(file)
-    if one.__qualname__ != other.__qualname__ or not (same_file or one.__module__ == other.__module__):
+    earlier_forward, forward = (o.forward for o in (earlier, op))
+    file = forward.__code__.co_filename
+    same_file = earlier_forward.__code__.co_filename == file and os.path.isfile(file)
+    if earlier_forward.__qualname__ != forward.__qualname__ or not (
+        same_file or earlier_forward.__module__ == forward.__module__
+    ):
         return False
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
-        held = {id(c) for c in frame.f_code.co_consts}
-        if id(other.__code__) in held:  # what defines it runs now
-            return id(one.__code__) not in held
+        constants = {id(c) for c in frame.f_code.co_consts}
+        if id(forward.__code__) in constants:  # the code that defines `op`
+            return id(earlier_forward.__code__) not in constants
         frame = frame.f_back
     return False

@@ -1,4 +1,4 @@
-"""What rules of many ops share: cotangents in the shape of the argument, derivatives that are 0, precision."""
+"""Functions that rules of many ops share: for cotangents in the argument's shape, zero derivatives, precision."""
 
 from typing import Any
 
@@ -6,22 +6,22 @@ import jax.numpy as jnp
 
 
 def sum_to(x: Any, like: Any) -> Any:
-    """The sum of `x` over the axes along which `like` was broadcast to it: the transpose of that broadcast."""
+    """Return the sum of `x` over the axes along which `like` was broadcast to its shape: the broadcast's transpose."""
     x = sum_leading(x, like)
-    stretched = tuple(i for i, size in enumerate(like.shape) if x.shape[i] != size)  # there it is 1
+    stretched = tuple(i for i, size in enumerate(like.shape) if x.shape[i] != size)  # `like` is 1 there
     return jnp.sum(x, axis=stretched, keepdims=True) if stretched else x
 
 
 def at_least_float32(x: Any) -> Any:
-    """`x`, in float32 if its dtype is narrower: for formulas that cancel or grow too fast for half precision.
+    """Return `x`, in float32 if its dtype is narrower: for formulas that cancel or grow too fast for half precision.
 
-    No change of the function that is proved: over the reals a cast is the identity.
+    It does not change the function that is proved: over the reals a cast is the identity.
     """
     return x.astype(jnp.promote_types(x.dtype, jnp.float32))
 
 
 def cast_like(y: Any, like: Any) -> Any:
-    """`y`, computed from `wide` arguments, in the dtype of `like`."""
+    """Return `y`, computed in another dtype, such as that of `at_least_float32`, in the dtype of `like`."""
     return y.astype(like.dtype)
 
 
@@ -31,10 +31,10 @@ def zero(x: Any, dx: Any) -> Any:
 
 
 def sum_leading(x: Any, like: Any) -> Any:
-    """The sum of `x` over the leading axes that `like` does not have."""
+    """Return the sum of `x` over the leading axes that `like` does not have."""
     return jnp.sum(x, axis=tuple(range(x.ndim - like.ndim)))
 
 
 def expand(x: Any, axis: Any, keepdims: bool) -> Any:
-    """`x`, reduced over `axis`, with those axes put back as ones if the reduction dropped them."""
+    """Return `x`, the result of a reduction over `axis`, with those axes at size 1 also where they were dropped."""
     return x if keepdims or axis is None else jnp.expand_dims(x, axis)

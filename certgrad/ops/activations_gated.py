@@ -21,7 +21,7 @@ def _(x):
 
 
 def _quick_slope(x, s):
-    """The derivative. 1.702 * x alone may be no number of the dtype, where s or 1 - s is 0."""
+    """Return the derivative at x, for s = logistic(1.702 x). The product 1.702 * x alone may overflow."""
     return s + (1.702 * s * (1 - s)) * x
 
 
@@ -118,7 +118,7 @@ def _normal(x):
 
 
 def _slope(x):
-    """Φ(x) + x φ(x)."""
+    """Return Φ(x) + x φ(x), the derivative of x Φ(x): Φ and φ are the normal distribution and its density."""
     pi = 4 * jnp.arctan(1.0)
     return _normal(x) + x * (jnp.exp(-x * x / 2) / (jnp.sqrt(2.0) * jnp.sqrt(pi)))
 

@@ -44,7 +44,11 @@ def _(others, seed, *, axis, keepdims):
 
 
 def _others(x, axis):
-    """For each entry the product of the others along the axes."""
+    """Return for each entry the product of all other entries along the axes, without a division: entries may be 0.
+
+    The entries are taken together one axis at a time: the factors are the others along the first axis, then the
+    products of other lines along the second axis, and so on.
+    """
     axes = tuple(range(x.ndim)) if axis is None else (axis,) if isinstance(axis, int) else axis
     others = jnp.ones_like(x)
     for i in axes:
@@ -54,13 +58,13 @@ def _others(x, axis):
 
 
 def _before(x, axis):
-    """For each entry the product of those before it along the axis: 1 for the first."""
+    """Return for each entry the product of the entries before it along the axis: 1 for the first."""
     one = jnp.ones_like(lax.slice_in_dim(x, 0, 1, axis=axis))
     return lax.cumprod(jnp.concatenate([one, lax.slice_in_dim(x, 0, -1, axis=axis)], axis), axis)
 
 
 def _after(x, axis):
-    """For each entry the product of those after it along the axis: 1 for the last."""
+    """Return for each entry the product of the entries after it along the axis: 1 for the last."""
     one = jnp.ones_like(lax.slice_in_dim(x, 0, 1, axis=axis))
     rest = lax.slice_in_dim(x, 1, None, axis=axis)
     return lax.cumprod(jnp.concatenate([rest, one], axis), axis, reverse=True)

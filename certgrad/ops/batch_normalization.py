@@ -10,24 +10,24 @@ _CHANNELS = case("*b c *s, c, c -> *b c *s", axis=axis_of("c"))
 
 
 def _others(x, axis):
-    """All axes but one."""
+    """Return all axes of `x` but `axis`."""
     return (*range(axis), *range(axis + 1, x.ndim))
 
 
 def _expanded_channels(channels, x, axis):
-    """An array of channels with the axes of `x`."""
+    """Return an array of one number a channel with the rank of `x`, whose channels are along `axis`."""
     return lax.expand_dims(channels, _others(x, axis))
 
 
 def _standard(x, axes, eps):
-    """(x - mean) / sqrt(var + eps) over the axes, and 1 / sqrt(var + eps); the variance in two passes."""
+    """Return (x - mean) / sqrt(var + eps) over the axes, and 1 / sqrt(var + eps); the variance in two passes."""
     centred = x - jnp.mean(x, axis=axes, keepdims=True)
     rstd = lax.rsqrt(jnp.mean(centred * centred, axis=axes, keepdims=True) + eps)
     return centred * rstd, rstd
 
 
 def _standard_derivative(normal, rstd, change, axes):
-    """The derivative of `_standard` along a change; it is its own transpose."""
+    """Return the derivative along `change` of the first result of `_standard`; this linear map is its own transpose."""
     along = normal * jnp.mean(normal * change, axis=axes, keepdims=True)
     return rstd * (change - jnp.mean(change, axis=axes, keepdims=True) - along)
 

@@ -48,7 +48,7 @@ def _(x, seed):
 
 
 def _slope(x):
-    """exp(-|x|) I₁'(x), in float32 at least."""
+    """Return exp(-|x|) I₁'(x), in float32 at least: I₁ is the modified Bessel function, I₁'(x) = I₀(x) - I₁(x) / x."""
     w = at_least_float32(x)
     zero = w == 0
     return jnp.where(zero, 0.5, lax.bessel_i0e(w) - lax.bessel_i1e(w) / jnp.where(zero, 1, w))

@@ -10,22 +10,22 @@ from certgrad.ops.scaled_dot_product import cotangents, tangent, weights
 
 
 def _heads(x, w):
-    """(b, n, c) and (h, c, d) to (b, h, n, d)."""
+    """Return the rows x (b, n, c) times each head's matrix of w (h, c, d): an array (b, h, n, d)."""
     return jnp.swapaxes(lax.dot_general(x, w, (((2,), (1,)), ((), ()))), 1, 2)
 
 
 def _weights(rows, ct):
-    """The transpose of `_heads` in w: (b, n, c) and (b, h, n, d) to (h, c, d)."""
+    """Return the transpose of `_heads` in w: from rows (b, n, c) and a cotangent (b, h, n, d), an array (h, c, d)."""
     return jnp.swapaxes(lax.dot_general(rows, ct, (((0, 1), (0, 2)), ((), ()))), 0, 1)
 
 
 def _combined_heads(heads, w):
-    """(b, h, n, e) and (h, e, c) to (b, n, c)."""
+    """Return the sum over heads of each head (b, h, n, e) times its matrix of w (h, e, c): an array (b, n, c)."""
     return lax.dot_general(heads, w, (((1, 3), (0, 1)), ((), ())))
 
 
 def _attended(x, w_q, w_k, w_v, w_o):
-    """Self-attention of h heads, and what its rules need."""
+    """Return self-attention of h heads, and the residuals of its rules."""
     q, k, v = _heads(x, w_q), _heads(x, w_k), _heads(x, w_v)
     p = weights(q, k, False)
     heads = matmul_stacks(p, v)
@@ -39,7 +39,7 @@ def _change(saved, dx, dw_q, dw_k, dw_v, dw_o):
 
 
 def _back(saved, seed):
-    """The cotangents of x and of the weights."""
+    """Return the cotangents of x and of the four weights, from the residuals `saved`."""
     x, w_q, w_k, w_v, w_o, heads, residuals = saved
     cts = cotangents(residuals, _heads(seed, swap(w_o)))
     ct_x = sum(_combined_heads(ct, swap(w)) for ct, w in zip(cts, (w_q, w_k, w_v), strict=True))

@@ -16,14 +16,14 @@ from certgrad.ops.reductions import reduce_sum
 
 
 def _contract(x, y, batch, contracted):
-    """b i k, b k j -> b i j."""
+    """Return the contraction b i k, b k j -> b i j: b and k are so many `batch` and `contracted` axes, i and j any."""
     last = tuple(range(x.ndim - contracted, x.ndim))
     shared = tuple(range(batch))
     return lax.dot_general(x, y, ((last, tuple(range(batch, batch + contracted))), (shared, shared)))
 
 
 def _cotangents(x, y, seed, batch, contracted):
-    """b i j, b k j -> b i k, and b i k, b i j -> b k j."""
+    """Return the cotangents of x and y in `_contract`: b i j, b k j -> b i k and b i k, b i j -> b k j."""
     shared = tuple(range(batch))
     of_x = tuple(range(batch, x.ndim - contracted))
     of_seed, of_y = tuple(range(batch + len(of_x), seed.ndim)), tuple(range(batch + contracted, y.ndim))
@@ -79,13 +79,18 @@ def _(equation, x, y):
 
 
 def _labels(equation, *ranks):
-    """The labels of both arrays and of the output, with letters of their own for "..."."""
+    """Return the labels of both arrays and of the output as lists, with unused letters in the place of "...".
+
+    Without "->" the output has the axes of "...", then the labels that stand once, in order of the alphabet, as in
+    numpy. Raises ValueError for an equation that is not of two arrays of these ranks.
+    """
     inputs, arrow, out = equation.replace(" ", "").partition("->")
     parts = inputs.split(",")
     if len(parts) != 2:
         raise ValueError(f"einsum: '{equation}' is of {len(parts)} arrays; it contracts two. Contract more in steps.")
     free = [a for a in ascii_letters if a not in equation]
     dots = [rank - len(part.replace("...", "")) for part, rank in zip(parts, ranks, strict=True) if "..." in part]
+    # as in numpy, the axes of "..." are aligned at the right
     expand = lambda part, n: part.replace("...", "".join(free[max(dots) - n : max(dots)]) if n else "")
     left, right = (
         expand(part, rank - len(part.replace("...", ""))) if "..." in part else part
@@ -107,13 +112,13 @@ def _labels(equation, *ranks):
 
 
 def _summed(x, labels, elsewhere):
-    """The sum over the axes whose labels stand nowhere else."""
+    """Return the sum over the axes whose labels are not among `elsewhere`, and the labels that remain."""
     axes = tuple(i for i, a in enumerate(labels) if a not in elsewhere)
     return (reduce_sum(x, axis=axes), [a for a in labels if a in elsewhere]) if axes else (x, labels)
 
 
 def _transposed_to(x, labels, wanted):
-    """The array with its axes in the order of the wanted labels."""
+    """Return an array with these labels transposed to the order of the labels `wanted`."""
     return x if labels == wanted else transpose(x, tuple(labels.index(a) for a in wanted))
 
 

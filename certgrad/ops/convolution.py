@@ -22,7 +22,7 @@ def _dims(rank, text):
 
 
 def _cases(rank, *configurations, transposed=False):
-    """One case for each stride and dilation, the same along all axes."""
+    """Return a case for each (stride, dilation) in `configurations`, the same along all axes of the window."""
     cases = []
     for stride, dilation in configurations:
         whole = _dims(rank, f"{stride}*m{{0}}-{stride}+{dilation}*k{{0}}-{dilation}+1")
@@ -39,7 +39,7 @@ def _conv(x, kernel, stride, dilation, groups):
 
 
 def _to_input(ct, kernel, stride, dilation, groups):
-    """The transpose in the input: the cotangent, spread by the stride, with the kernel reversed."""
+    """Return the input's cotangent: `ct`, spread by the stride with zeros between, convolved with the turned kernel."""
     edges = [d * (k - 1) for k, d in zip(kernel.shape[2:], dilation, strict=True)]
     widths = [(0, 0, 0), (0, 0, 0), *((e, e, s - 1) for e, s in zip(edges, stride, strict=True))]
     spread = lax.pad(ct, jnp.zeros((), ct.dtype), widths)
@@ -47,7 +47,7 @@ def _to_input(ct, kernel, stride, dilation, groups):
 
 
 def _turned(kernel, groups):
-    """(g*o, c, ..) as (g*c, o, ..), reversed along the axes of pixels."""
+    """Return a kernel (g*o, c, ..) as (g*c, o, ..), reversed along the axes of the window; g counts the groups."""
     o, c, *window = kernel.shape
     split = jnp.reshape(kernel, (groups, o // groups, c, *window))
     turned = jnp.reshape(jnp.swapaxes(split, 1, 2), (groups * c, o // groups, *window))
@@ -55,7 +55,7 @@ def _turned(kernel, groups):
 
 
 def _to_kernel(x, ct, stride, dilation, groups):
-    """The transpose in the kernel: a convolution of the input with the cotangent, the batch being summed over."""
+    """Return the kernel's cotangent: the input convolved with `ct`, with a sum over the batch."""
     batch, channels, *sizes = x.shape
     split = jnp.reshape(x, (batch, groups, channels // groups, *sizes))
     lines = jnp.reshape(jnp.swapaxes(split, 0, 2), (channels // groups, groups * batch, *sizes))
@@ -63,13 +63,17 @@ def _to_kernel(x, ct, stride, dilation, groups):
 
 
 def _integers_per_axis(value, rank):
-    """One integer an axis."""
+    """Return an integer for each of `rank` axes, from one for all or a list of one an axis."""
     values = tuple(value) if isinstance(value, tuple | list) else (value,) * rank
     return tuple(map(operator.index, values))
 
 
 def _call_with_torch_arguments(one, x, kernel, stride, padding, dilation, groups):
-    """A call with the arguments of PyTorch's convolutions: padded, and cropped to what the windows fill."""
+    """Return a call of `one`, a `call_case`, with the arguments of PyTorch's convolutions.
+
+    The cases take no padding, and windows that fill the input exactly; so the input is padded first, and then cropped
+    at the end of each axis.
+    """
     x, kernel = jnp.asarray(x), jnp.asarray(kernel)
     rank = x.ndim - 2
     stride, dilation = _integers_per_axis(stride, rank), _integers_per_axis(dilation, rank)
@@ -88,7 +92,10 @@ def _call_with_torch_arguments(one, x, kernel, stride, padding, dilation, groups
 
 
 def _transposed(one, x, kernel, stride, padding, output_padding, dilation, groups):
-    """A call with the arguments of PyTorch's transposed convolutions."""
+    """Return a call of `one`, a `call_case`, with the arguments of PyTorch's transposed convolutions.
+
+    `output_padding` adds zeros after each axis of the output, and `padding` crops it at both ends.
+    """
     x, kernel = jnp.asarray(x), jnp.asarray(kernel)
     rank = x.ndim - 2
     stride, padding, further, dilation = (

@@ -9,7 +9,7 @@ from certgrad.ops.pooling import max_pool2d
 
 
 def _normal(x, kernel, gamma, beta):
-    """Convolved to the same size, and normalised by batch."""
+    """Return a convolution of `x` of the same size, normalised over the batch."""
     return batch_norm(conv2d(x, kernel, padding=1), gamma, beta, axis=1)
 
 

@@ -50,7 +50,7 @@ def _(x, *, axis, reverse):
 
 
 def _weights(residuals, axis, reverse):
-    """exp(x[j] - y[i]) for j <= i, with j after i at the axis."""
+    """Return exp(x[j] - y[i]) where j <= i (j >= i if `reverse`), else 0; i is at `axis`, j at the axis after it."""
     x, y = residuals
     d = jnp.expand_dims(x, axis) - jnp.expand_dims(y, axis + 1)
     i = lax.broadcasted_iota(int, d.shape, axis)
@@ -72,13 +72,13 @@ _ALONG = case("*a n *c -> *a n *c", axis=axis_of("n"))
 
 
 def _shares(x, hit, axis):
-    """At place i and, at the axis after it, j <= i: the share of x[j] in the extremum that is hit there."""
+    """Return the share of x[j] in the extremum at i that it hits: i is at `axis`, j at the axis after it."""
     ones = jnp.where(hit, jnp.expand_dims(jnp.ones_like(x), axis), 0)
     return ones / jnp.sum(ones, axis=axis + 1, keepdims=True)
 
 
 def _up_to(x, axis, other):
-    """x[j] at place i and, at the axis after it, j; and `other` where j comes after i."""
+    """Return x[j] where j <= i, and `other` where j comes after i: i is at `axis`, and j at the axis after it."""
     shape = (*x.shape[: axis + 1], *x.shape[axis:])
     i, j = (lax.broadcasted_iota(int, shape, k) for k in (axis, axis + 1))
     return jnp.where(j <= i, jnp.expand_dims(x, axis), other)

@@ -13,7 +13,7 @@ def _pairs(x, y):
 
 
 def _of_rows(weights, x, y):
-    """sum over j of weights[i, j] (x[i] - y[j])."""
+    """Return for each row i the sum over j of weights[i, j] (x[i] - y[j])."""
     return jnp.sum(weights, axis=-1, keepdims=True) * x - matmul_stacks(weights, y)
 
 
@@ -77,7 +77,7 @@ def cosine_similarity_matrix(x, y, *, eps=1e-12):
 
 
 def _unit(x, eps):
-    """Rows divided by their length, and one over it."""
+    """Return the rows divided by their length sqrt(x·x + eps), and 1 over that length."""
     inverse = 1 / jnp.sqrt(jnp.sum(x * x, axis=-1, keepdims=True) + eps)
     return x * inverse, inverse
 

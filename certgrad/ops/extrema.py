@@ -7,7 +7,7 @@ from certgrad.ops._reduce import OVER_AXES, spread, takes_any_axes, weighted_spr
 
 
 def _maximum(x, axis):
-    """The value, and each entry's share of the derivative."""
+    """Return the maximum over the axis, and the derivative by each entry: equal largest entries share it."""
     top = jnp.max(x, axis=axis)
     return top, _share(x, top, axis)
 

@@ -43,29 +43,29 @@ def _(q, k, v, *, is_causal):
 
 
 def _tiles(x, tile):
-    """(.., t·s, c) to (t, .., s, c)."""
+    """Return the rows (.., t·s, c) as t tiles of s rows, (t, .., s, c), over which a loop can run."""
     count = x.shape[-2] // tile
     return jnp.moveaxis(jnp.reshape(x, (*x.shape[:-2], count, tile, x.shape[-1])), -3, 0)
 
 
 def _joined_tiles(tiles):
-    """(t, .., s, c) to (.., t·s, c)."""
+    """Return tiles (t, .., s, c) as rows (.., t·s, c) again: the inverse of `_tiles`."""
     x = jnp.moveaxis(tiles, 0, -3)
     return jnp.reshape(x, (*x.shape[:-3], x.shape[-3] * x.shape[-2], x.shape[-1]))
 
 
 def _places(k, tile):
-    """The places of the keys of each tile."""
+    """Return the positions of the keys in each tile, one tile a row."""
     return jnp.reshape(lax.iota(int, k.shape[-2]), (k.shape[-2] // tile, tile))
 
 
 def _first_rows(x):
-    """The first row of each matrix, as a slice at sizes that are numbers and at others."""
+    """Return the first row of each matrix; it is the same slice at symbolic sizes as at numbers."""
     return lax.slice_in_dim(x, 0, 1, axis=x.ndim - 2)
 
 
 def _causally_masked(scores, places, is_causal, unseen=0):
-    """The scores of the keys at these places, and `unseen` where a key comes after the query."""
+    """Return scores of the keys at these positions; if `is_causal`, `unseen` where a key comes after the query."""
     if not is_causal:
         return scores
     queries = lax.broadcasted_iota(int, (scores.shape[-2], 1), 0)
@@ -73,7 +73,11 @@ def _causally_masked(scores, places, is_causal, unseen=0):
 
 
 def _attended(q, k, v, tile, is_causal):
-    """The values; for each query the largest score and Σ exp(score - largest), whose logarithm would be rounded."""
+    """Return the values; and for each query the largest score and the total Σ exp(score - largest).
+
+    The loop over tiles of keys keeps the largest score so far, and rescales the sums when it grows. The total is kept
+    rather than its logarithm, which would be rounded.
+    """
     # The running maximum starts just below the scores of the first key, which every query sees: at no infinity.
     first = lax.stop_gradient(scores_of(q, _first_rows(k))) - 1
 
@@ -100,7 +104,7 @@ def _(q, k, v, *, tile, is_causal):
 
 
 def _weights(q, k, scale, places, is_causal):
-    """The weights of the keys of one tile."""
+    """Return the softmax weights of the keys of one tile; `scale` is each query's largest score and total."""
     largest, total = scale
     return _causally_masked(jnp.exp(scores_of(q, k) - largest) / total, places, is_causal)
 

@@ -28,7 +28,7 @@ def _(x, seed):
 
 
 def _slope(x):
-    """Φ(x) + x φ(x)."""
+    """Return Φ(x) + x φ(x), the derivative of x Φ(x): Φ and φ are the normal distribution and its density."""
     pi = 4 * jnp.arctan(1.0)
     density = jnp.exp(-x * x / 2) / (jnp.sqrt(2.0) * jnp.sqrt(pi))
     return 0.5 * lax.erfc(-x / jnp.sqrt(2.0)) + x * density

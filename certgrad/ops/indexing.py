@@ -34,7 +34,7 @@ def _(x, indices, seed, *, axis, mode):
 
 
 def _transposed(linear, x, seed):
-    """The transpose of a linear function of an array like `x`: of a gather, the scatter that adds."""
+    """Return the transpose at `seed` of a linear function of an array like `x`: for a gather, a scatter-add."""
     return jax.vjp(linear, x)[1](seed)[0]
 
 
@@ -94,7 +94,7 @@ def _(x, indices, updates, seed):
 
 
 def _rows_or_zero(x, indices):
-    """The entries along the first axis at the indices, and zeros for those out of range."""
+    """Return the entries of `x` along the first axis at the indices, zeros for indices out of range."""
     rows = jnp.take(x, indices, axis=0, mode="clip")
     inside = jnp.expand_dims((indices >= 0) & (indices < x.shape[0]), tuple(range(1, rows.ndim)))
     return jnp.where(inside, rows, 0)

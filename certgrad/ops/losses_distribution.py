@@ -71,12 +71,12 @@ def _(x, target, seed, *, eps, reduction):
 
 
 def _mine(x, labels):
-    """Where each row's label is; nowhere for a negative label."""
+    """Return booleans like `x`: true at the label of each row, and nowhere in a row with a negative label."""
     return jnp.arange(x.shape[-1]) == jnp.expand_dims(labels, -1)
 
 
 def _of_labelled(losses, labels, reduction):
-    """The losses of rows, those with a negative label left out; the mean is over the others."""
+    """Return the reduced losses of rows, that of a negative label being 0; the mean is over the other rows."""
     losses = jnp.where(labels >= 0, losses, 0)
     if reduction == "none":
         return losses
@@ -89,7 +89,7 @@ def _count(labels, like):
 
 
 def _to_labelled(seed, labels, reduction):
-    """The transpose of `_of_labelled`, with an axis of one for the entries of a row."""
+    """Return the transpose of `_of_labelled` at `seed`, with an axis of size 1 in the place of a row's entries."""
     ct = seed / _count(labels, seed) if reduction == "mean" else seed
     return jnp.expand_dims(jnp.where(labels >= 0, ct, 0), -1)
 
@@ -131,7 +131,7 @@ def _log_softmax(x):
 
 
 def _smoothed(y, labels, s, reduction):
-    """The loss for log-probabilities y."""
+    """Return the cross-entropy loss of log-probabilities y, with labels smoothed by s."""
     picked = jnp.sum(jnp.where(_mine(y, labels), y, 0), axis=-1)
     return _of_labelled((s - 1) * picked - s * jnp.mean(y, axis=-1), labels, reduction)
 
@@ -245,7 +245,7 @@ def focal(x, target, *, alpha=0.25, gamma=2, reduction="mean"):
 
 
 def _focal(x, target, alpha, gamma):
-    """The loss, and its derivatives in x and in the target."""
+    """Return the focal loss of logits x, and its derivatives in x and in the target."""
     p, rest = lax.logistic(x), lax.logistic(-x)
     loss = jnp.maximum(x, 0) - x * target + jnp.log1p(jnp.exp(-jnp.abs(x)))
     missed = p * (1 - target) + rest * target

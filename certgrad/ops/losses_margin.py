@@ -105,12 +105,12 @@ def multi_margin(x, labels, *, margin=1.0, reduction="mean"):
 
 
 def _is_label(x, labels):
-    """Whether a class is the row's label."""
+    """Return booleans like `x`: whether a class is the label of its row."""
     return lax.broadcasted_iota(int, x.shape, x.ndim - 1) == jnp.expand_dims(labels, -1)
 
 
 def _of_label(x, labels):
-    """The label's entry of each row, on an axis of one."""
+    """Return the entry of each row at its label, with an axis of size 1."""
     # Not `jnp.take_along_axis`: some versions of JAX count negative labels from the end, and others do not.
     rows = tuple(range(labels.ndim))
     numbers = lax.GatherDimensionNumbers(
@@ -124,7 +124,7 @@ def _of_label(x, labels):
 
 
 def _missed(x, labels, margin):
-    """Whether a class other than the label comes within the margin of its score."""
+    """Return whether a class other than the label has a score above that of the label less the margin."""
     return (margin + x - _of_label(x, labels) > 0) & ~_is_label(x, labels)
 
 

@@ -21,7 +21,7 @@ def dice(x, target, *, eps=1.0, reduction="mean"):
 
 
 def _dice(x, target, eps):
-    """The share, and what it is a share of: the product of large numbers is not formed, since it would overflow."""
+    """Return (2 Σ x·target + eps) / whole, and whole = Σ x + Σ target + eps; it divides first, against overflow."""
     whole = _sum(x) + _sum(target) + eps
     return 2 * _sum(x * (target / whole)) + eps / whole, whole
 

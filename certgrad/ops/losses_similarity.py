@@ -22,7 +22,7 @@ def cosine_similarity_loss(x, target, *, eps=1e-6, reduction="mean"):
 
 
 def _similarity_parts(x, target, eps):
-    """x · target, 1 / max(‖x‖ ‖target‖, eps), and whether the norms are above eps; each with an axis of one."""
+    """Return x · target, 1 / max(‖x‖ ‖target‖, eps), and whether ‖x‖ ‖target‖ > eps; each has an axis of size 1."""
     square = _dot(x, x) * _dot(target, target)
     above = square > eps * eps
     return _dot(x, target), lax.rsqrt(jnp.where(above, square, eps * eps)), above
@@ -69,7 +69,7 @@ def _log_of_others(scores):
 
 
 def _chances(queries, keys, temperature):
-    """The softmax of the scores over the keys."""
+    """Return the softmax over the keys of the scores queries · keys / temperature."""
     scores = jnp.matmul(queries, keys.T) / temperature
     z = jnp.exp(scores - jnp.max(scores, axis=-1, keepdims=True))
     return z / jnp.sum(z, axis=-1, keepdims=True)

@@ -11,7 +11,7 @@ from certgrad.ops.contractions import einsum
 
 
 def _over_rows(a, b):
-    """Σ a[.., i] b[.., j] over all leading axes: what a matrix shared by all rows gets."""
+    """Return Σ a[.., i] b[.., j] over all leading axes: the cotangent of a matrix that all rows share."""
     rows = tuple(range(a.ndim - 1))
     return jnp.tensordot(a, b, axes=(rows, rows))
 
@@ -68,7 +68,7 @@ def _(a, b):
 
 
 def _without_ones(x, names, lead):
-    """The array without its batch axes of size 1, and the labels of those that are left."""
+    """Return the array without its batch axes of size 1, and the labels of its other batch axes."""
     batch = x.ndim - 2
     ones = tuple(i for i in range(batch) if x.shape[i] == 1)
     labels = "".join(name for i, name in enumerate(names[len(lead) - batch :]) if i not in ones)

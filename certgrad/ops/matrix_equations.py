@@ -24,8 +24,8 @@ def takes_stacks(op):
     def _(*args, **kwargs):
         bound = op.__signature__.bind(*args, **kwargs)
         statics = {name: value for name, value in bound.arguments.items() if name in op.statics}
-        a, *others = arrays = [jnp.asarray(bound.arguments[name]) for name in op.arg_names]
-        vector = any(x.ndim == 1 for x in others)
+        a, *right_sides = arrays = [jnp.asarray(bound.arguments[name]) for name in op.arg_names]
+        vector = any(x.ndim == 1 for x in right_sides)
         stacks = [x[:, None] if x.ndim == 1 else x for x in arrays]
         batch = a.shape[:-2]
         if any(x.ndim < 2 or x.shape[:-2] != batch for x in stacks) or (vector and batch):
@@ -143,14 +143,14 @@ def cholesky(a):
 
 
 def _solved(a, b, lower=True, trans=0, unit_diagonal=False):
-    """The x with a x = b, or aᵀ x = b, for a stack of triangles."""
+    """Return the x with a x = b, or aᵀ x = b if `trans`, for stacks of triangular matrices a."""
     return lax.linalg.triangular_solve(
         a, b, left_side=True, lower=lower, transpose_a=bool(trans), unit_diagonal=unit_diagonal
     )
 
 
 def _lower_half(x):
-    """The lower triangle with half of the diagonal."""
+    """Return the lower triangle of each matrix, with half of its diagonal."""
     return jnp.tril(x) - jnp.eye(x.shape[-1], dtype=x.dtype) * x / 2
 
 

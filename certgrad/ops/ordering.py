@@ -8,7 +8,7 @@ from certgrad.ops._declare import axis_of, case, op, size_of
 
 
 def _put_back(places, seed, like, axis):
-    """The transpose of taking the entries at these places along the axis of an array such as `like`."""
+    """Return the transpose at `seed` of taking entries at these places along an axis, of an array like `like`."""
     return jax.vjp(lambda y: jnp.take_along_axis(y, places, axis=axis), like)[1](seed)[0]
 
 

@@ -17,7 +17,10 @@ _AXES = "hw"
 
 
 def _cases(rank, stride, inside):
-    """A case: windows from p - 1 before the input on; `inside`: the last one starts in it and ends h - 1 after it."""
+    """Return the case of a pooling whose first window starts p - 1 entries before the input.
+
+    If `inside`, the last window starts in the input and ends h - 1 entries after it.
+    """
     axes = _AXES[:rank]
     given = [f"{stride}*m{a}-{stride}+q{a}" if inside else f"n{a}" for a in axes]
     out = " ".join(f"m{a}" for a in axes)
@@ -28,12 +31,12 @@ def _cases(rank, stride, inside):
 
 
 def _full(values, x, fill):
-    """Values for the last axes, and the same one for those before."""
+    """Return a tuple with these values for the last axes of `x`, and `fill` for all axes before them."""
     return (*(fill,) * (x.ndim - len(values)), *values)
 
 
 def _after(sizes, window, before, out, stride):
-    """What to pad after each axis, or to crop, so that the windows fill it."""
+    """Return how many entries to pad after each axis so that the windows fill it; to crop, where negative."""
     return [s * (m - 1) + k - n - p for n, k, p, m, s in zip(sizes, window, before, out, stride, strict=True)]
 
 
@@ -53,7 +56,7 @@ def _sum(x, window, before, size, stride):
 
 
 def _spread(ct, sizes, window, before, stride):
-    """The transpose of `_sum` in an input of these sizes: every entry gets what each window over it got."""
+    """Return the transpose of `_sum` for an input of these sizes: each entry gets the sum of `ct` over its windows."""
     size = ct.shape[ct.ndim - len(window) :]
     padding = [
         (k - 1 - p, n + p - s * (m - 1) - 1) for n, k, p, m, s in zip(sizes, window, before, size, stride, strict=True)
@@ -77,20 +80,23 @@ def _volume(window):
 
 
 def _integers_per_axis(value, rank):
-    """One integer an axis."""
+    """Return an integer for each of `rank` axes, from one for all or a list of one an axis."""
     values = tuple(value) if isinstance(value, tuple | list) else (value,) * rank
     return tuple(map(operator.index, values))
 
 
 def _call_with_window(one, rank, x, window_shape, strides, padding):
-    """A call with a window, strides (those of the window if there are none) and padding on both sides."""
+    """Return a call of `one`, a `call_case`, with a window, strides and padding on both sides.
+
+    Strides of None are those of the window. Entries that no window reaches are cropped first.
+    """
     x = jnp.asarray(x)
     window = _integers_per_axis(window_shape, rank)
     stride, before = _integers_per_axis(window if strides is None else strides, rank), _integers_per_axis(padding, rank)
     sizes = x.shape[x.ndim - rank :]
     size = tuple((n + 2 * p - k) // s + 1 for n, k, p, s in zip(sizes, window, before, stride, strict=True))
     for axis, after in enumerate(_after(sizes, window, before, size, stride), start=x.ndim - rank):
-        x = slice(x, start=0, length=x.shape[axis] + after, axis=axis) if after < 0 else x  # what no window reaches
+        x = slice(x, start=0, length=x.shape[axis] + after, axis=axis) if after < 0 else x
     return one(x, window=window, before=before, size=size, stride=stride)
 
 

@@ -48,7 +48,7 @@ def _(x, y, seed):
 
 
 def _by_base(x, y):
-    """The derivative of x ** y in x."""
+    """Return the derivative of x ** y in x."""
     return cast_like(y * jnp.power(at_least_float32(x), at_least_float32(y) - 1), x)
 
 

@@ -11,7 +11,7 @@ from certgrad.ops.matrix import linear
 
 
 def _outer(a, b):
-    """Σ a[.., i] b[.., j] over the rows."""
+    """Return Σ a[.., i] b[.., j] over all leading axes: the cotangent of a matrix that all rows share."""
     rows = tuple(range(a.ndim - 1))
     return jnp.tensordot(a, b, axes=(rows, rows))
 
@@ -65,7 +65,11 @@ def gru_cell(r, z, n, inner, h):
 
 
 def _gru(r, z, n, inner, h):
-    """From the sums that the gates are of; `inner` is the state's share of the candidate, which r scales."""
+    """Return the new state of a GRU, and the residuals.
+
+    r, z and n are the arguments of the activations: of the reset gate, the update gate and the candidate. `inner` is
+    the part of the candidate that comes from the state h; the reset gate scales it.
+    """
     r, z = lax.logistic(r), lax.logistic(z)
     n = jnp.tanh(n + r * inner)
     return (1 - z) * n + z * h, (r, z, n, inner, h)
@@ -161,7 +165,7 @@ def _states(inputs, h, w_h):
 
 
 def _before(states, h):
-    """The state before each step."""
+    """Return the state before each step: h, then all states but the last."""
     return jnp.concatenate([jnp.expand_dims(h, 0), lax.slice_in_dim(states, 0, -1)], 0)
 
 

@@ -65,7 +65,7 @@ def logsumexp(x, *, axis=None, keepdims=False):
 
 
 def _logsumexp(x, axis):
-    """The value, and its derivative: the softmax over the reduced axes."""
+    """Return logsumexp over the axes, and its derivative: the softmax over them."""
     top = lax.stop_gradient(jnp.max(x, axis=axis))
     z = jnp.exp(x - spread(top, x, axis))
     total = jnp.sum(z, axis=axis)

@@ -21,18 +21,18 @@ def tile(x, *, reps, axis=-1):
 
 
 def _copied(x, reps, axis):
-    """`x` with a new axis of `reps` equal entries before `axis`."""
+    """Return `x` with a new axis of `reps` equal entries before `axis`."""
     shape = (*x.shape[:axis], reps, *x.shape[axis:])
     return lax.broadcast_in_dim(x, shape, [i for i in range(x.ndim + 1) if i != axis])
 
 
 def _merge_axes(x, axis):
-    """`x` with the axes `axis` and `axis + 1` as one."""
+    """Return `x` with `axis` and the axis after it joined to one."""
     return jnp.reshape(x, (*x.shape[:axis], x.shape[axis] * x.shape[axis + 1], *x.shape[axis + 2 :]))
 
 
 def _split_axis(x, axis, first, second):
-    """`x` with `axis` as two axes of these sizes."""
+    """Return `x` with `axis` split into two axes of these sizes."""
     return jnp.reshape(x, (*x.shape[:axis], first, second, *x.shape[axis + 1 :]))
 
 

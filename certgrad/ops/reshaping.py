@@ -48,8 +48,8 @@ def _(x, shape):
     x = jnp.asarray(x)
     sizes = [operator.index(n) for n in (shape if isinstance(shape, tuple | list) else (shape,))]
     if sizes.count(-1) == 1:
-        known = prod(n for n in sizes if n != -1)
-        sizes[sizes.index(-1)] = x.size // known if known else 0
+        product = prod(n for n in sizes if n != -1)
+        sizes[sizes.index(-1)] = x.size // product if product else 0
     if any(n < 0 for n in sizes) or prod(sizes) != x.size:
         raise ValueError(f"reshape: the shape {tuple(x.shape)} has {x.size} entries, which do not fill {shape}.")
     if tuple(sizes) == x.shape:

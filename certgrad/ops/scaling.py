@@ -20,7 +20,7 @@ def l2_normalize(x, *, axis=-1, eps=1e-12):
 
 
 def _inverse(x, axis, eps):
-    """1 / max(‖x‖, eps), and whether the length is above eps."""
+    """Return 1 / max(‖x‖, eps), and whether ‖x‖ > eps, with norms along the axis."""
     square = jnp.sum(x * x, axis=axis, keepdims=True)
     above = jnp.greater(square, eps * eps)
     return lax.rsqrt(jnp.where(above, square, eps * eps)), above
@@ -83,7 +83,7 @@ def local_response_norm(x, *, size, alpha=1e-4, beta=0.75, k=1.0):
 
 
 def _window(x, before, after):
-    """The sums over a window of channels; beyond the ends there is nothing."""
+    """Return for each channel the sum over it and so many channels before and after it, as far as there are."""
     return lax.reduce_window(
         x,
         np.zeros((), x.dtype),

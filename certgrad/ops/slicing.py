@@ -31,14 +31,14 @@ def _(x, seed, *, start, length, axis):
 
 
 def _padded(x, axis, before, after, between=0):
-    """`x` with zeros before, after and between the entries along one axis."""
+    """Return `x` with so many zeros before, after and between the entries along one axis."""
     widths = [(0, 0, 0)] * x.ndim
     widths[axis] = (before, after, between)
     return lax.pad(x, jnp.zeros((), x.dtype), widths)
 
 
 def _strided(step, beyond):
-    """Every `step`-th entry of n, with so many left over after the last."""
+    """Return the case of a slice of n entries in steps of `step`, with `beyond` entries left over after the last."""
     size = f"p-1+{step}*n-{step - 1 - beyond}"
     return case(f"*a {size} *c -> *a n *c", start=size_of("p-1"), step=step, axis=axis_of("n"))
 
@@ -165,7 +165,7 @@ def roll(x, *, shift, axis):
 
 
 def _rotated(x, place, axis):
-    """The entries from a place on, then those before it."""
+    """Return the entries of `x` from a place on, then those before that place, along the axis."""
     after, before = lax.slice_in_dim(x, place, x.shape[axis], axis=axis), lax.slice_in_dim(x, 0, place, axis=axis)
     return jnp.concatenate([after, before], axis)
 

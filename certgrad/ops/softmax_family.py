@@ -46,7 +46,7 @@ def log_softmax(x, *, axis=-1):
 
 
 def _log_softmax(x, axis):
-    """The value; z = exp(x) after the shift, and its sum."""
+    """Return log-softmax, and (z, Σ z) for z = exp(x - max x)."""
     shifted = x - lax.stop_gradient(jnp.max(x, axis=axis, keepdims=True))
     z = jnp.exp(shifted)
     total = jnp.sum(z, axis=axis, keepdims=True)

@@ -15,7 +15,7 @@ def _softmax(x, axis):
 
 
 def _slope(y, t, axis):
-    """The derivative of the softmax with value y, along t: its own transpose."""
+    """Return the derivative along t of the softmax whose value is y; this linear map is its own transpose."""
     return y * (t - jnp.sum(y * t, axis=axis, keepdims=True))
 
 

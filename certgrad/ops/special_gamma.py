@@ -124,7 +124,7 @@ def _by_a(a, x):
 
 
 def _density(a, x):
-    """The derivative in x of the lower incomplete gamma function."""
+    """Return the derivative in x of the regularized lower incomplete gamma function: x^(a-1) exp(-x) / Γ(a)."""
     b, y = at_least_float32(a), at_least_float32(x)
     return cast_like(jnp.exp((b - 1) * jnp.log(y) - y - lax.lgamma(b)), x)
 

@@ -1,1 +1,1 @@
-"""Processes and threads: imports on demand, the number of processors, turns at shared state."""
+"""Processes and threads: imports on demand, the number of processors, state that is shared, files and loggers."""

@@ -7,8 +7,10 @@ from pathlib import Path
 
 
 def write_atomically(path: Path, content: bytes) -> None:
-    """Write through a temporary file in the same directory. A symbolic link keeps pointing where it did; a device or
-    pipe, which cannot be replaced, is written to. Raises OSError, and then leaves what was there.
+    """Write a file through a temporary file in its directory, which then replaces it.
+
+    A symbolic link keeps pointing where it did. A device or pipe, which cannot be replaced, is written to directly.
+    Raises OSError, and then leaves the old file as it was.
     """
     target = Path(os.path.realpath(path))
     if target.exists() and not target.is_file():
@@ -26,6 +28,7 @@ def write_atomically(path: Path, content: bytes) -> None:
 
 
 def _mode(target: Path) -> int:
+    """Return the permissions of a file; of one that does not exist yet, those that a new file gets."""
     try:
         return stat.S_IMODE(target.stat().st_mode)
     except FileNotFoundError:

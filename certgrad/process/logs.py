@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def quiet(name: str, below: int = logging.CRITICAL + 1) -> Iterator[None]:
-    """Silence messages of a logger below a level; all of them without a level."""
+    """Silence a logger's messages below a level inside the block; by default, all its messages."""
     logger = logging.getLogger(name)
     before = logger.level
     logger.setLevel(below)

@@ -11,9 +11,11 @@ T = TypeVar("T")
 
 
 def door(package: str, names: Mapping[str, str] | None = None, modules: str = "") -> Callable[[str], Any]:
-    """The `__getattr__` of a package: each name is taken from the submodule that the table says; `modules` as a whole.
+    """Return the `__getattr__` of a package, which imports its submodules on first use.
 
-    So code can name what it seldom needs, as `laws.roots.split_roots`, and a rule that never needs it does not load it.
+    `names` says in which submodule each name of the package is; `modules` lists submodules, separated by blanks, that
+    are attributes of the package themselves. So code can name what it seldom needs, as `laws.roots.split_roots`, and
+    a rule that never needs it does not load it.
     """
     table, whole = names or {}, modules.split()
 
@@ -28,9 +30,10 @@ def door(package: str, names: Mapping[str, str] | None = None, modules: str = ""
 
 
 class Table(Mapping[str, T]):
-    """Entries by name, which the modules of a package add: they load one after another until one has added the name.
+    """Entries by name, which the modules of a package add when they are imported.
 
-    The modules stand in the order in which their names are likely to be asked for.
+    To look up a name, the modules are imported one after another until one has added an entry for it. `modules` lists
+    them, separated by blanks, in the order in which their names are likely to be looked up.
     """
 
     def __init__(self, package: str, modules: str) -> None:
@@ -40,12 +43,12 @@ class Table(Mapping[str, T]):
         self._lock = RLock()
 
     def add(self, name: str, entry: T) -> None:
-        """Add the entry of a name that has none."""
+        """Add the entry of a name that has no entry yet."""
         assert name not in self._entries, name
         self._entries[name] = entry
 
     def adds(self, *names: str) -> Callable[[T], T]:
-        """Return a decorator that adds a function under these names."""
+        """Return a decorator that adds the function below it under these names."""
 
         def added(entry: T) -> T:
             for name in names:
@@ -55,13 +58,14 @@ class Table(Mapping[str, T]):
         return added
 
     def also(self, entry: T, names: Mapping[str, Any], but: Set[str]) -> None:
-        """Add an entry for all names of another table but `but`, unless a module has added one before."""
+        """Add an entry for all names of another table except those in `but`; names with an entry keep theirs."""
         self._elsewhere.append((names, but, entry))
 
     def _find(self, name: str) -> bool:
+        """Return whether a name has an entry so far, its own or one from `also`, which is then stored under it."""
         if name not in self._entries:
-            found = (entry for names, but, entry in self._elsewhere if name not in but and name in names)
-            self._entries.update((name, entry) for entry in found)
+            entries = (entry for names, but, entry in self._elsewhere if name not in but and name in names)
+            self._entries.update((name, entry) for entry in entries)
         return name in self._entries
 
     def __getitem__(self, name: str) -> T:

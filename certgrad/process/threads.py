@@ -1,7 +1,7 @@
-"""What a thread has for itself, and what all threads of a process share and use in turn.
+"""State that each thread has for itself, and state that all threads of a process share and use in turn.
 
-Two threads may prove at once. What either remembers is its own; what belongs to the process (the precision of flint,
-the functions of JAX, numpy and `math` that are replaced while a rule is traced, the collector) is used by one at a
+Two threads may prove at once. Each has its own remembered results. State of the process (the precision of flint, the
+functions of JAX, numpy and `math` that are replaced while a rule is traced, the collector) is used by one thread at a
 time.
 """
 
@@ -17,18 +17,18 @@ from typing import Any, ParamSpec, TypeVar
 P = ParamSpec("P")
 T = TypeVar("T")
 PROCESS_LOCK = threading.RLock()
-"""Held by the thread that uses what a process has once: one lock for all of it, so that no two wait for each other."""
+"""Held by a thread that uses state of the process. It is one lock for all such state, so that there is no deadlock."""
 
 
 class Kept(threading.local):
-    """A table that every thread has of its own, for as long as the thread lives."""
+    """A table of which every thread sees its own, for as long as the thread lives."""
 
     def __init__(self) -> None:
         self.table: dict[Any, Any] = {}
 
 
 def one_at_a_time(block: Callable[P, Iterator[T]]) -> Callable[P, AbstractContextManager[T]]:
-    """Return a context manager for state of the process that one thread at a time changes and restores."""
+    """Return the context manager of a generator function, in which only one thread at a time can be."""
 
     @contextmanager
     @wraps(block)
@@ -53,7 +53,7 @@ def precision(bits: int) -> Iterator[None]:
 
 
 class _Collector:
-    """Python's cyclic garbage collector, and how many blocks of all threads hold it back."""
+    """Python's cyclic garbage collector: how many blocks of all threads hold it back, and whether it was on before."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
@@ -66,7 +66,10 @@ _collector = _Collector()
 
 @contextmanager
 def without_collection() -> Iterator[None]:
-    """Run a block without cyclic collection: terms have no cycles, and scanning them all takes a fifth of an audit."""
+    """Run a block without cyclic collection: terms have no cycles, and scanning them all takes a fifth of an audit.
+
+    The collector goes on, if it was on before, when the last such block of any thread ends.
+    """
     with _collector.lock:
         if not _collector.held:
             _collector.enabled = gc.isenabled()

@@ -1,4 +1,4 @@
-"""Training steps: θ' = θ − lr·∂L/∂θ and its kin, as statements, certified and run.
+"""Training steps such as θ' = θ − lr·∂L/∂θ: stated as formulas, certified and run.
 
 step = training_step(trace(loss, "x: n d", "W: d h", "target: n h"), SGD, ["W"])
 context = step.start({"W": W}, hyperparameters={"lr": 0.1})

@@ -16,28 +16,31 @@ from certgrad.training._unstated import Nesting
 
 @dataclass(frozen=True)
 class Arguments:
-    """Which array belongs to which argument: `params['W1']` is an array of the argument `params`."""
+    """The arrays of a loss's arguments by name: `params['W1']` is an array of the argument `params`."""
 
     specs: Specs
     groups: Mapping[str, range]
-    """The argument's place among all leaves of the arguments."""
+    """For each argument, the positions of its leaves among those of all arguments."""
     leaves: Sequence[str | None]
-    """The name of each leaf; None for what is no array."""
+    """The name of each leaf; None for a static leaf, which is no array."""
 
     @cached_property
     def names(self) -> dict[str, None]:
-        """The arrays, in order."""
+        """The names of the arrays, in order: the keys of a dictionary without values."""
         return {n: None for n in self.leaves if n is not None}
 
     def spec(self, name: str) -> str:
-        """Return the shape of an array, as its spec has it."""
+        """Return the shape of an array as its spec writes it: `n d`."""
         return str(next(a.spec for a in self.specs.arguments if a.name == name))
 
     def is_real(self, name: str) -> bool:
         return next(a.spec.dtype for a in self.specs.arguments if a.name == name) == "float"
 
     def chosen(self, names: Sequence[str], what: str) -> list[str]:
-        """Return the arrays that these names stand for: arrays themselves, or arguments with all of theirs."""
+        """Return the names of the arrays that `names` stand for: an array, or all real arrays of an argument.
+
+        Raises UsageError for an unknown name, which the message calls a `what`.
+        """
         out: list[str] = []
         for name in names:
             if name in self.names:
@@ -49,15 +52,20 @@ class Arguments:
         return list(dict.fromkeys(out))
 
     def nesting(self, names: Sequence[str]) -> Nesting:
-        """Return how these arrays are nested in the one argument that holds them; a dictionary otherwise."""
+        """Return how these arrays are nested in the argument that consists of them; if there is none, a dictionary."""
         for group, places in self.groups.items():
-            held = [self.leaves[k] for k in places]
-            if group not in self.names and list(names) == held:
+            names_of_group = [self.leaves[k] for k in places]
+            if group not in self.names and list(names) == names_of_group:
                 return _nesting(self.specs.tree[list(self.groups).index(group)], names)
         return Nesting()
 
     def named(self, values: Mapping[str, Any]) -> dict[str, Any]:
-        """The arrays in these values of arguments, by name. Raises UsageError for unknown names and other nestings."""
+        """Return the arrays in these values of arguments, by name.
+
+        A value is an array by its own name, or all of an argument, nested as its spec.
+
+        Raises UsageError for an unknown name, or an argument that is nested otherwise.
+        """
         out: dict[str, Any] = {}
         for name, value in values.items():
             if name in self.names:
@@ -65,13 +73,13 @@ class Arguments:
                 continue
             if name not in self.groups:
                 raise UsageError(f"There is no argument '{name}'. {self._available()}")
-            found, tree = jax.tree.flatten(value)
-            places, wanted = self.groups[name], self.specs.tree[list(self.groups).index(name)]
-            if tree != wanted:
+            leaves, tree = jax.tree.flatten(value)
+            places, spec_tree = self.groups[name], self.specs.tree[list(self.groups).index(name)]
+            if tree != spec_tree:
                 raise UsageError(
-                    f"{name} is nested as {tree}, and its spec as {wanted}. Pass it nested as its spec is."
+                    f"{name} is nested as {tree}, and its spec as {spec_tree}. Pass it nested as its spec is."
                 )
-            out |= {n: x for k, x in zip(places, found, strict=True) if (n := self.leaves[k]) is not None}
+            out |= {n: x for k, x in zip(places, leaves, strict=True) if (n := self.leaves[k]) is not None}
         return out
 
     def _available(self) -> str:

@@ -1,4 +1,4 @@
-"""The certificate of a training step: of the loss's graph, of the seed of a scalar loss, of the update."""
+"""The certificate of a training step, from those of the loss's graph, the seed of a scalar loss, and the update."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ def seed_theorem() -> Theorem:
     def against_the_sweep_of_one(J, dx):  # type: ignore[no-untyped-def]
         return jnp.dot(J.T @ jnp.ones(1, J.dtype), dx)
 
-    found = equal(change, against_the_sweep_of_one, "1 n, n")
-    holds = found.verdict == "proved"
-    digest = found.certificate.digest[:32]
+    equality = equal(change, against_the_sweep_of_one, "1 n, n")
+    holds = equality.verdict == "proved"
+    digest = equality.certificate.digest[:32]
     return Theorem(
         name="the seed of a scalar loss", statement=SEED, verdict="proved" if holds else "unproved", digest=digest
     )
@@ -53,37 +53,43 @@ def step_certificate(
     Args:
         gradient: the certificate of the loss's graph.
         update: the stated update.
-        program: the name of the program that takes it.
-        trained: the parameters that it changes.
-        unchanged: those that it hands on.
-        equality: that the program takes the stated step.
-        invariant: that the step keeps the signs of the moments; None: nothing is stated of them.
+        program: the name of the program that takes the update's step.
+        trained: the parameters that the step changes.
+        unchanged: the parameters that the step returns as they are.
+        equality: the proof that the program takes the stated step, from `prove_update`.
+        invariant: the proof that the step keeps the signs of the moments, from `prove_kept`; None if the update states
+            no signs.
     """
     seed = seed_theorem()
     verdict = worst([gradient.verdict, seed.verdict, equality.verdict])
-    kept = _kept_hypotheses(equality, update, invariant, trained)
+    # Hypotheses of the update that nobody has to check: those that every step keeps, and those on moments, gradients
+    # and parameters that follow from the update's conditions on its hyperparameters.
+    kept_hypotheses = _kept_hypotheses(equality, update, invariant, trained)
     on_arrays = names_of(update, trained, (THETA, GRADIENT, *update.moments))
     on_values = names_of(update, [*trained, *unchanged], (THETA, GRADIENT))
-    if invariant is None or invariant.proved:  # what follows from the conditions holds at every step as they do
-        on_state = [h for h in equality.claim.hypotheses if h not in kept and on_arrays & arrays(h.tree)]
-        following = [h for h in on_state if implied(h.tree, update, trained)]
+    if invariant is None or invariant.proved:  # the conditions and the signs then hold at each step
+        on_state = [h for h in equality.claim.hypotheses if h not in kept_hypotheses and on_arrays & arrays(h.tree)]
+        implied_hypotheses = [h for h in on_state if implied(h.tree, update, trained)]
     else:
-        following = []
+        implied_hypotheses = []
     hypotheses = [f"gradient: {h}" for h in dict.fromkeys(h.text for h in gradient.hypotheses)]
     hypotheses += [f"gradient: {d}" for d in gradient.dimensions]
-    of_update = [h.text for h in equality.claim.hypotheses if h not in kept and h not in following]
-    if following:
+    of_update = [h.text for h in equality.claim.hypotheses if h not in kept_hypotheses and h not in implied_hypotheses]
+    if implied_hypotheses:
         of_update = list(dict.fromkeys([*of_update, *update.conditions]))
     hypotheses += [f"update: {text}" for text in of_update]
     findings = list(gradient.findings)
     if not equality.proved:
         where = f" ({at_witness(equality.witness)})" if equality.witness is not None else ""
         findings.append(f"the update {program} is {equality.verdict}: {equality.reason}{where}")
-    if beyond := [h.text for h in equality.claim.hypotheses if on_values & arrays(h.tree) and h not in following]:
+    # A hypothesis on gradients or parameters cannot be checked ahead: with one, the step is not proved.
+    if open_hypotheses := [
+        h.text for h in equality.claim.hypotheses if on_values & arrays(h.tree) and h not in implied_hypotheses
+    ]:
         verdict = worst([verdict, "unproved"])
         findings.append(
-            f"the update {program} is the stated one where {', '.join(beyond)}; whether gradients and parameters are "
-            "ever like that, under the hypotheses of the gradient, is not known"
+            f"the update {program} is the stated one where {', '.join(open_hypotheses)}; whether gradients and "
+            "parameters are ever like that, under the hypotheses of the gradient, is not known"
         )
     loss = gradient.graph.name
     names = ", ".join(trained)
@@ -92,12 +98,12 @@ def step_certificate(
         Conclusion(
             name="update",
             statement=f"{'; '.join(update.formula)}, for every θ in {names}",
-            holds=equality.proved and not beyond,
+            holds=equality.proved and not open_hypotheses,
         ),
         Conclusion(
             name="the rest",
             statement=f"unchanged: {', '.join(unchanged) or 'no other parameter'}",
-            holds=equality.proved and not beyond,
+            holds=equality.proved and not open_hypotheses,
         ),
     ]
     return StepCertificate(
@@ -110,7 +116,7 @@ def step_certificate(
         verdict=verdict,
         conclusions=conclusions,
         hypotheses=hypotheses,
-        kept=[h.text for h in kept],
+        kept=[h.text for h in kept_hypotheses],
         findings=findings,
         assumptions=[*gradient.assumptions, *(f"In the update, {note}." for note in equality.rests_on)],
         gradient=gradient,
@@ -123,7 +129,7 @@ def step_certificate(
 def unstated_certificate(
     gradient: GraphCertificate, update: Update, trained: list[str], unchanged: list[str]
 ) -> StepCertificate:
-    """Return the certificate of a step by a transformation without a formula: of its gradient, and of what stays."""
+    """Return the certificate of a step without a formula: that the gradient is right, and which parameters stay."""
     seed = seed_theorem()
     hypotheses = [f"gradient: {h}" for h in dict.fromkeys(h.text for h in gradient.hypotheses)]
     rest = "unchanged: " + (", ".join(unchanged) or "no other parameter") + ": the transformation is given no other"
@@ -175,17 +181,20 @@ def _statement(update: Update) -> Statement:
 def _kept_hypotheses(
     equality: Equality, update: Update, invariant: Equality | None, trained: list[str]
 ) -> list[Hypothesis]:
-    """The hypotheses on the state that need not be asked: they hold at the start, and every stated step keeps them."""
+    """Return the hypotheses on the state that hold at the start and that every stated step keeps.
+
+    These are the signs of moments, if `invariant` is proved, and `t >= 0` if the update counts its steps.
+    """
     signs = {(">=", name) for name in names_of(update, trained, update.nonnegative)}
     signs |= {(">", name) for name in names_of(update, trained, update.positive)}
-    asked = [(h, *_of_sign(h)) for h in equality.claim.hypotheses]
-    held = [h for h, relation, name in asked if (relation, name) in signs]
-    counted = [h for h, relation, name in asked if update.counts and (relation, name) == (">=", COUNT)]
-    return (held if invariant is not None and invariant.proved else []) + counted
+    with_signs = [(h, *_of_sign(h)) for h in equality.claim.hypotheses]
+    signs_of_moments = [h for h, relation, name in with_signs if (relation, name) in signs]
+    sign_of_count = [h for h, relation, name in with_signs if update.counts and (relation, name) == (">=", COUNT)]
+    return (signs_of_moments if invariant is not None and invariant.proved else []) + sign_of_count
 
 
 def _of_sign(hypothesis: Hypothesis) -> tuple[str, str]:
-    """Return the relation and the array, where it says that each entry is positive, or not negative, and no more."""
+    """Return the relation and the array of a hypothesis that is just `array > 0` or `array >= 0`; else two ""."""
     s = hypothesis.tree
     if isinstance(s, Compare) and s.relation in (">", ">=") and s.right == ZERO and isinstance(s.left, Array):
         return s.relation, s.left.name

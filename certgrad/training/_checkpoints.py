@@ -22,20 +22,20 @@ from certgrad.process.logs import quiet
 from certgrad.training._context import Context
 
 _quiet = partial(quiet, "absl", logging.ERROR)
-"""orbax tells of each file; that is not for who trains. Its errors are let through."""
+"""Silences orbax, which logs each file that it writes, but not its errors."""
 _NEEDED = "Checkpoints need orbax-checkpoint. Install it with: pip install 'certgrad[train]'."
 
 
 @dataclass(frozen=True)
 class Saved:
-    """A checkpoint: the context, and what else the run goes on from."""
+    """A checkpoint: the context, and what else a run needs to go on: the position in the data, the state of a stop."""
 
     context: Context
     rest: Mapping[str, Any]
 
 
 class Checkpoints:
-    """The checkpoints in a folder, which is made if there is none.
+    """The checkpoints in a folder, which is made if there is none. The last `keep` of them stay.
 
     Raises UsageError where orbax is not installed, or where the folder holds the checkpoints of another run: one that
     began elsewhere, or one of another certificate.
@@ -54,7 +54,10 @@ class Checkpoints:
             self._manager = orbax.CheckpointManager(self._folder, options=options)
 
     def latest(self) -> Saved | None:
-        """Return the last whole checkpoint, on the devices where the start is; None without one."""
+        """Return the last whole checkpoint, on the devices of the start; None if there is none.
+
+        Raises UsageError for a checkpoint of another run.
+        """
         step = self._manager.latest_step()
         if step is None:
             return None
@@ -62,13 +65,13 @@ class Checkpoints:
         with _quiet():
             about = self._manager.restore(step, args=args.Composite(about=args.JsonRestore()))["about"]
             self._check(about)
-            wanted = jax.tree.map(_abstract, _arrays(self._start))
-            found = self._manager.restore(step, args=args.Composite(arrays=args.StandardRestore(wanted)))["arrays"]
-            found = jax.tree.map(_as_placed, found, _arrays(self._start))
-        return Saved(_context(self._start, found, step), about["rest"])
+            types = jax.tree.map(_abstract, _arrays(self._start))
+            arrays = self._manager.restore(step, args=args.Composite(arrays=args.StandardRestore(types)))["arrays"]
+            arrays = jax.tree.map(_as_placed, arrays, _arrays(self._start))
+        return Saved(_context(self._start, arrays, step), about["rest"])
 
     def save(self, context: Context, rest: Mapping[str, Any], wait: bool = False) -> None:
-        """Begin to write a checkpoint; the run goes on meanwhile, unless it is to wait."""
+        """Begin to write a checkpoint, and return at once; with `wait`, when it is on disk."""
         args = self._orbax.args
         about = {"start": self._identity, "certificate": self._certificate, "rest": dict(rest)}
         with _quiet():
@@ -80,7 +83,7 @@ class Checkpoints:
                 self._manager.wait_until_finished()
 
     def close(self) -> None:
-        """Wait until begun writes are on disk."""
+        """Wait until all checkpoints are on disk, then close the folder."""
         with _quiet():
             self._manager.wait_until_finished()
             self._manager.close()
@@ -98,7 +101,7 @@ class Checkpoints:
 
 
 def _arrays(context: Context) -> dict[str, Any]:
-    """Return the parts of a context that are saved. Gradients are those of a past step, and are not."""
+    """Return the parts of a context that are saved; gradients are not, since they belong to a past step."""
     return {
         "parameters": dict(context.parameters),
         "state": {k: dict(v) if isinstance(v, Mapping) else v for k, v in context.state.items()},
@@ -128,15 +131,15 @@ def _abstract(x: Any) -> Any:
 
 
 def _as_placed(found: Any, start: Any) -> Any:
-    """A restored array on its device; one on no device in particular, such as a count, goes where the rest is."""
+    """Return a restored array on its device; one that was committed to no device, such as a count, on none again."""
     return found if getattr(start, "committed", False) else jnp.asarray(np.asarray(found))
 
 
 def _identity(context: Context) -> str:
     """Return a digest of all that a run's first context holds."""
-    found = hashlib.sha256()
+    digest = hashlib.sha256()
     for path, x in jax.tree.leaves_with_path(_arrays(context)):
         array = np.asarray(x)
-        found.update(f"{jax.tree_util.keystr(path)} {array.dtype} {array.shape} ".encode())
-        found.update(np.ascontiguousarray(array).tobytes())
-    return found.hexdigest()
+        digest.update(f"{jax.tree_util.keystr(path)} {array.dtype} {array.shape} ".encode())
+        digest.update(np.ascontiguousarray(array).tobytes())
+    return digest.hexdigest()

@@ -20,16 +20,16 @@ class Context:
 
     parameters: Mapping[str, Any]
     gradients: Mapping[str, Any]
-    """Of the last step, at the parameters before it; empty before the first, or where the step does not keep them."""
+    """Those of the last step, at the parameters before it; empty before the first step, or if they are not kept."""
     state: Mapping[str, Any]
     hyperparameters: Mapping[str, Any]
     key: Any
     step: int = 0
 
     def after(self, parameters: Mapping[str, Any], gradients: Mapping[str, Any], state: Mapping[str, Any]) -> Context:
-        """Return the context one step on.
+        """Return the context one step on, with these values.
 
-        Made without `__init__`, which sets each field of a frozen dataclass by a call: a small step would notice.
+        It is made without `__init__`, which sets each field of a frozen dataclass by a call: a small step would notice.
         """
         new = object.__new__(Context)
         fields = new.__dict__
@@ -52,12 +52,12 @@ class Context:
         return f"{platform} ({count} device{'s' if count > 1 else ''}), {dtypes}, jax {jax.__version__}"
 
     def split(self) -> tuple[Context, Any]:
-        """Return the context with its key moved on, and a key to draw from."""
+        """Return the context with a new key, and a key to draw from."""
         key, draw = jax.random.split(self.key)
         return replace(self, key=key), draw
 
     def __str__(self) -> str:
-        """A table of the parameters with their gradients' sizes, then state, hyperparameters, RNG and backend."""
+        """Return a table of parameters and gradients with norms, then state, hyperparameters, RNG and backend."""
         rows = [("parameter", "type", "norm", "gradient's norm")]
         for name, value in self.parameters.items():
             gradient = self.gradients.get(name)
@@ -79,7 +79,7 @@ class Context:
 
 
 def key_text(key: Any) -> str:
-    """Return the generator and the words of a JAX key."""
+    """Return the random generator and the words of a JAX key, as text."""
     if jnp.issubdtype(key.dtype, jax.dtypes.prng_key):
         words = np.asarray(jax.random.key_data(key)).ravel()
         return f"{jax.random.key_impl(key)} {' '.join(map(str, words.tolist()))}"

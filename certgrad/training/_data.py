@@ -11,34 +11,37 @@ from certgrad.errors import UsageError
 
 Batch = Mapping[str, Any]
 Data: TypeAlias = Iterable[Batch] | Callable[[int, Any], Batch]
-"""Batches by the names of the loss's arguments; or a function of the number of the step and a key of its own."""
+"""Batches by the names of the loss's arguments; or a function of a step's number and a random key for that step."""
 
 
 class Batches:
-    """The batch of each step in turn, from any step on."""
+    """Gives the batch of each step in turn, from any step on."""
 
     def __init__(self, data: Data, key: Any, first: int = 0) -> None:
         self.data, self.key, self.step = data, key, first
         self._iterator: Iterator[Batch] | None = None
 
     def next(self) -> Batch | None:
-        """Return the batch of the next step, or None where the data have come to an end."""
-        found = self._by_step() if callable(self.data) else self._by_turn()
-        if found is not None:
+        """Return the next step's batch, or None at the end. Raises UsageError for a batch that is no dictionary."""
+        batch = self._by_step() if callable(self.data) else self._by_turn()
+        if batch is not None:
             self.step += 1
-            if not isinstance(found, Mapping):
+            if not isinstance(batch, Mapping):
                 raise UsageError(
-                    f"A batch is a dictionary by the names of the loss's arguments, not {type(found).__name__}: "
+                    f"A batch is a dictionary by the names of the loss's arguments, not {type(batch).__name__}: "
                     "{'x': …, 'target': …}."
                 )
-        return found
+        return batch
 
     def state(self) -> Any:
-        """Return the data's own record of their position, where they keep one (as iterators of grain do)."""
+        """Return the iterator's record of its position, if it keeps one (as iterators of grain do); else None."""
         return self._iterator.get_state() if hasattr(self._iterator, "get_state") else None  # type: ignore[union-attr]
 
     def forward(self, step: int, state: Any) -> None:
-        """Go to a step: by the state that the data kept, or by passing over the batches before it."""
+        """Go to a step: by the iterator's `state`, or, if it is None, by passing over the batches before that step.
+
+        Raises UsageError if the data end before.
+        """
         if callable(self.data):
             self.step = step
         elif state is not None:
@@ -53,15 +56,17 @@ class Batches:
                     )
 
     def _by_step(self) -> Batch:
+        """Return the batch of the function of a step, with the key that belongs to the step alone."""
         assert callable(self.data)
         return self.data(self.step, jax.random.fold_in(self.key, self.step))
 
     def _by_turn(self) -> Batch | None:
+        """Return the next batch of the iterable, from its start again at its end; None if it gives no more."""
         assert not callable(self.data)
         if self._iterator is None:
             self._iterator = iter(self.data)
-        found = next(self._iterator, None)
-        if found is None and self._iterator is not self.data:  # a list or a loader begins anew: the next epoch
+        batch = next(self._iterator, None)
+        if batch is None and self._iterator is not self.data:  # a list or a loader begins anew: the next epoch
             self._iterator = iter(self.data)
-            found = next(self._iterator, None)
-        return found
+            batch = next(self._iterator, None)
+        return batch

@@ -22,7 +22,7 @@ from certgrad.errors import CertgradError, UsageError
 from certgrad.process.files import write_atomically
 
 _NAMED = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
-"""JSON has no numbers for these."""
+"""The floats that JSON has no numbers for, by the texts that stand for them."""
 _SHOWN = 60
 """Characters of a damaged line that a message quotes."""
 
@@ -32,7 +32,7 @@ class LogError(CertgradError):
 
 
 class DamagedLogWarning(UserWarning):
-    """A line of a log is no entry."""
+    """A line of a log that is no entry."""
 
 
 class _Line(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -52,19 +52,19 @@ class Entry:
 
 @dataclass(frozen=True)
 class Log:
-    """The entries of a log in the order in which they were written, and what is wrong with further lines."""
+    """The entries of a log in the order in which they were written, and messages about lines that are none."""
 
     entries: Sequence[Entry]
     damaged: Sequence[str] = ()
     """A message for each line that is no entry."""
 
     def series(self, name: str) -> list[tuple[int, float]]:
-        """The values of `"loss"` or of a metric, each with its step. Raises UsageError for a name without values."""
-        found = [(e.step, e.loss if name == "loss" else e.metrics[name]) for e in self.entries if _has(e, name)]
-        if not found:
+        """Return (step, value) for each value of `"loss"` or a metric. Raises UsageError for a name without values."""
+        points = [(e.step, e.loss if name == "loss" else e.metrics[name]) for e in self.entries if _has(e, name)]
+        if not points:
             names = ["loss", *dict.fromkeys(n for e in self.entries for n in e.metrics)] if self.entries else []
             raise UsageError(f"The log has no values of '{name}'; it has {', '.join(names) or 'no entries'}.")
-        return found
+        return points
 
     def __str__(self) -> str:
         names = list(dict.fromkeys(n for e in self.entries for n in e.metrics))
@@ -83,13 +83,13 @@ def _has(entry: Entry, name: str) -> bool:
 
 
 class TrainingLog:
-    """A log on disk. Several programs may append to one; what is in it changes only by `cut`."""
+    """A log on disk. Several programs may append to it; entries that are written change only by `cut`."""
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
 
     def append(self, step: int, loss: Any, **metrics: Any) -> None:
-        """Write one entry, on disk when this returns.
+        """Write one entry; it is on disk when this returns.
 
         Raises:
             UsageError: the step is no whole number, a value no single real number, or the file cannot be opened.
@@ -126,23 +126,25 @@ class TrainingLog:
         return _read_log(self.path)
 
     def cut(self, step: int) -> None:
-        """Drop the entries after a step, and lines that are none: a run that goes on from there writes them again.
+        """Drop the entries after a step and damaged lines: a run that goes on from that step writes its entries again.
 
         The file is replaced as a whole; a program that dies meanwhile leaves the old one.
         """
         if not self.path.exists():
             return
-        kept = []
+        lines = []
         for line in self.path.read_bytes().split(b"\n"):
             with suppress(msgspec.DecodeError):
                 if _entry(line).step <= step:
-                    kept.append(line + b"\n")
-        write_atomically(self.path, b"".join(kept))
+                    lines.append(line + b"\n")
+        write_atomically(self.path, b"".join(lines))
 
 
 def read_log(path: str | Path) -> Log:
-    """Read a log back. A line that is no entry, such as one cut off when a program died, is a warning and is named in
-    the result; all others are read.
+    """Return the log in a file.
+
+    A line that is no entry, such as one that was cut off when a program died, gives a DamagedLogWarning and a message
+    in `Log.damaged`; all other lines are read.
 
     Raises:
         UsageError: the file does not exist or cannot be read.
@@ -164,14 +166,16 @@ def _read_log(path: str | Path) -> Log:
             except msgspec.DecodeError as error:
                 damaged.append(_damage(path, number, line, str(error)))
     for message in damaged:
-        warnings.warn(message, DamagedLogWarning, stacklevel=3)  # at the line that asked to read
+        warnings.warn(
+            message, DamagedLogWarning, stacklevel=3
+        )  # at the line that called `read_log` or `TrainingLog.read`
     return Log(entries, damaged)
 
 
 def _entry(line: bytes) -> Entry:
-    found = msgspec.json.decode(line, type=_Line)
-    metrics = {name: _value(name, x) for name, x in found.metrics.items()}
-    return Entry(found.step, _value("loss", found.loss), metrics)
+    fields = msgspec.json.decode(line, type=_Line)
+    metrics = {name: _value(name, x) for name, x in fields.metrics.items()}
+    return Entry(fields.step, _value("loss", fields.loss), metrics)
 
 
 def _value(name: str, x: float | str) -> float:
@@ -190,7 +194,7 @@ def _damage(path: str | Path, number: int, line: bytes, why: str) -> str:
 
 
 def _cut_off(file: int) -> bool:
-    """Return whether the last line has no end."""
+    """Return whether the last line of an open file has no newline, because its writer died."""
     size = os.fstat(file).st_size
     if not size:
         return False
@@ -215,5 +219,5 @@ def _number(name: str, value: Any) -> float | str:
 
 
 def _extended(array: Any) -> bool:
-    """Return whether it is a float of another width, such as bfloat16."""
+    """Return whether an array is of floats that numpy itself has not, such as bfloat16."""
     return bool(array.dtype.kind == "V" and array.dtype.name.startswith(("bfloat", "float")))

@@ -17,20 +17,22 @@ from certgrad.training._updates import COUNT, GRADIENT, THETA, Named, Run, Updat
 
 
 def applied(run: Run, params: Named, grads: Named, state: Named, hyper: Named) -> tuple[dict[str, Any], Any]:
-    """One step: `run` on the parameters that have a gradient; the others are handed on as they are.
+    """Return the parameters and the state after a step of `run`, which gets only the parameters that have a gradient.
+
+    All other parameters are returned as they are.
 
     Raises RuleError where `run` does not return exactly those parameters.
     """
     trained = {n: params[n] for n in grads}
-    found = run(trained, grads, state, hyper)
-    if not isinstance(found, tuple) or len(found) != 2 or not isinstance(found[0], Mapping):
+    result = run(trained, grads, state, hyper)
+    if not isinstance(result, tuple) or len(result) != 2 or not isinstance(result[0], Mapping):
         raise RuleError("An update returns two things: the new parameters by name, and the new state.")
-    new, kept = found
+    new, new_state = result
     missing, unknown = [n for n in trained if n not in new], [n for n in new if n not in trained]
     if missing or unknown:
         what = f"does not return {missing[0]}" if missing else f"returns {unknown[0]}, which it was not given"
         raise RuleError(f"The update {what}. It returns every parameter that it was given, by the same name.")
-    return {**params, **new}, kept
+    return {**params, **new}, new_state
 
 
 def prove_update(
@@ -40,10 +42,13 @@ def prove_update(
     run: Run | None = None,
     domain: Sequence[str] = (),
 ) -> Equality:
-    """Prove that a program takes the stated step, for all shapes, all gradients and all hyperparameters.
+    """Prove that a program takes the stated step, for all shapes, gradients and hyperparameters; return the equality.
+
+    Both sides are functions of the same named arrays: `runs` by the program, `stated` by the formula, each parameter by
+    itself. `equal` proves that they return the same new parameters and state.
 
     Args:
-        update: the statement.
+        update: the stated update.
         trained: the shape of each parameter that is trained: `{"W": "d h", "b": "h"}`.
         frozen: the shapes of parameters that must stay as they are.
         run: the program, as `Update.run`; the update's own if None.
@@ -57,18 +62,19 @@ def prove_update(
     program = update.run if run is None else run
 
     def runs(params: Named, grads: Named, state: Named, hyper: Named) -> Any:
-        new, kept = applied(program, params, grads, state, hyper)
-        return problem.result(new, kept)
+        new, new_state = applied(program, params, grads, state, hyper)
+        return problem.result(new, new_state)
 
     def stated(params: Named, grads: Named, state: Named, hyper: Named) -> Any:
         t = state[COUNT] + 1 if update.counts else None
         moments = {n: tuple(state[m][n] for m in update.moments) for n in grads}
+        # Stages see all gradients at once, as clipping by their norm needs; the formula sees one parameter at a time.
         grads = staged(update.stages, {n: params[n] for n in grads}, grads, hyper)
-        found = {n: update.stated(params[n], grads[n], moments[n], t, hyper) for n in grads}
-        kept: dict[str, Any] = {m: {n: found[n][k + 1] for n in grads} for k, m in enumerate(update.moments)}
+        steps = {n: update.stated(params[n], grads[n], moments[n], t, hyper) for n in grads}
+        new_state: dict[str, Any] = {m: {n: steps[n][k + 1] for n in grads} for k, m in enumerate(update.moments)}
         if update.counts:
-            kept[COUNT] = t
-        return problem.result({**params, **{n: found[n][0] for n in grads}}, kept)
+            new_state[COUNT] = t
+        return problem.result({**params, **{n: steps[n][0] for n in grads}}, new_state)
 
     name = getattr(program, "__name__", "the update").lstrip("_")
     return equal(
@@ -80,10 +86,10 @@ def prove_update(
 
 
 def prove_kept(update: Update, shapes: Iterable[str] = ("n",)) -> Equality | None:
-    """Prove that a stated step of parameters of these shapes leaves the moments nonnegative, or positive, that the
-    statement says are; None where it says that of none.
+    """Prove that a stated step keeps the signs of moments that the update states; return None if it states none.
 
-    With `v ≥ 0` at the start, as `initial` has it, the hypothesis `v ≥ 0` then holds at every step.
+    `shapes` are those of parameters. A sign is proved as an equality: y ≥ 0 as y = |y|, and y > 0 as sign(y) = 1, for a
+    new moment y. With `v ≥ 0` at the start, as `initial` has it, the hypothesis `v ≥ 0` then holds at every step.
     """
     signs = [(m, m in update.nonnegative) for m in (*update.nonnegative, *update.positive)]
     if not signs:
@@ -93,11 +99,12 @@ def prove_kept(update: Update, shapes: Iterable[str] = ("n",)) -> Equality | Non
     problem = _Shapes(update, dict(zip(names, distinct, strict=True)), {})
 
     def after(params: Named, grads: Named, state: Named, hyper: Named) -> list[tuple[bool, Any]]:
+        """Return the new moments that have a sign, and of each whether it is nonnegative rather than positive."""
         t = state[COUNT] + 1 if update.counts else None
         out = []
         for n in names:
-            found = update.stated(params[n], grads[n], tuple(state[m][n] for m in update.moments), t, hyper)
-            out += [(nonnegative, found[1 + update.moments.index(m)]) for m, nonnegative in signs]
+            stated_step = update.stated(params[n], grads[n], tuple(state[m][n] for m in update.moments), t, hyper)
+            out += [(nonnegative, stated_step[1 + update.moments.index(m)]) for m, nonnegative in signs]
         return out
 
     def signed_moments(*args: Any) -> list[Any]:
@@ -116,15 +123,15 @@ def prove_kept(update: Update, shapes: Iterable[str] = ("n",)) -> Equality | Non
 
 
 def names_of(update: Update, trained: Iterable[str], kinds: Iterable[str]) -> frozenset[str]:
-    """Return the names in formulas of the arrays of these kinds for trained parameters: `theta`, `g` or a moment."""
+    """Return names in formulas of arrays of trained parameters: `m_W` for the kind `m`; of `theta`, `g` or a moment."""
     problem = _Shapes(update, dict.fromkeys(trained, "n"), {})
     return frozenset(name for kind in kinds for name in problem.entries(kind))
 
 
 def implied(hypothesis: Statement, update: Update, trained: Iterable[str]) -> bool:
-    """The conditions of the statement, on hyperparameters and state, imply a hypothesis, at each entry of a parameter.
+    """Return whether an update's conditions and stated signs imply a hypothesis, at each entry of a parameter.
 
-    False where that is not shown.
+    False means only that this is not shown.
     """
     problem = _Shapes(update, dict.fromkeys(trained, "n"), {})
     scalars = [*update.hyperparameters, *([COUNT] if update.counts else [])]
@@ -133,12 +140,13 @@ def implied(hypothesis: Statement, update: Update, trained: Iterable[str]) -> bo
 
 
 class _Shapes:
-    """The arguments of a step as arrays with names that formulas can have: `theta_W`, `g_W`, `m_W`, `t`, `lr`."""
+    """The arguments of a step under names that formulas can have: `theta_W`, `g_W`, `m_W`, `t`, `lr`.
+
+    `signature` and `domain` are the shapes and the hypotheses that `equal` takes for functions of these arguments.
+    """
 
     def __init__(self, update: Update, trained: Mapping[str, str], frozen: Mapping[str, str]) -> None:
-        """Make the arguments of an update's two sides from the parameters' shapes. Raises UsageError where names
-        collide.
-        """
+        """Make the arguments of an update's step from the parameters' shapes. Raises UsageError where names collide."""
         both = [n for n in trained if n in frozen]
         if both:
             raise UsageError(f"{both[0]} is both trained and frozen. Name it once.")
@@ -153,8 +161,8 @@ class _Shapes:
         self.arguments: dict[str, Any] = {THETA: shapes, GRADIENT: moved}
         self.arguments |= dict.fromkeys(update.moments, moved) | count | hyper
         self.signature = tuple(self.arguments.values())
-        named = [*hyper, *count, *(n for a in (THETA, GRADIENT, *update.moments) for n in self.entries(a))]
-        if twice := [n for k, n in enumerate(named) if n in named[:k]]:
+        all_names = [*hyper, *count, *(n for a in (THETA, GRADIENT, *update.moments) for n in self.entries(a))]
+        if twice := [n for k, n in enumerate(all_names) if n in all_names[:k]]:
             raise UsageError(
                 f"With these parameters '{twice[0]}' stands for two arrays of the update {update.name}. "
                 "Give the moment, the hyperparameter or the parameter another name."
@@ -164,16 +172,22 @@ class _Shapes:
         self.domain = (*update.conditions, *entries)
 
     def entries(self, kind: str) -> list[str]:
-        """Return the names in formulas of the arrays of a kind: `m_W` for every parameter that has it."""
+        """Return the names in formulas of the arrays of a kind: `m_W` for every parameter W that has a moment `m`."""
         return [f"{kind}_{key}" for key in self.arguments[kind]]
 
     def flat(self, step: Callable[..., Any], name: str) -> Callable[..., Any]:
-        """Return a step of named arrays as a function of the arguments by position."""
-        named = {key: n for n, key in self.keys.items()}
+        """Return a step of parameters, gradients, state and hyperparameters as a function of arguments by position.
+
+        `name` is the function's name in messages. Its signature is set by hand, because `equal` names arguments by it.
+        """
+        parameter_of_key = {key: n for n, key in self.keys.items()}
 
         def function(*args: Any) -> Any:
-            given = dict(zip(self.arguments, args, strict=True))
-            trees = {k: {named[key]: x for key, x in v.items()} if isinstance(v, dict) else v for k, v in given.items()}
+            values = dict(zip(self.arguments, args, strict=True))
+            trees = {
+                k: {parameter_of_key[key]: x for key, x in v.items()} if isinstance(v, dict) else v
+                for k, v in values.items()
+            }
             state = {k: trees[k] for k in (*self.update.moments, *([COUNT] if self.update.counts else []))}
             hyper = {k: trees[k] for k in self.update.hyperparameters}
             return step(trees[THETA], trees[GRADIENT], state, hyper)
@@ -184,7 +198,7 @@ class _Shapes:
         return function
 
     def result(self, params: Named, state: Named) -> Any:
-        """Return the results of a step under their names in formulas."""
+        """Return the results of a step under their names in formulas. Raises RuleError if the state is no mapping."""
         if not isinstance(state, Mapping):
             raise RuleError("The new state of an update is a dictionary like the old one.")
 
@@ -195,7 +209,7 @@ class _Shapes:
 
 
 def _identifiers(names: Sequence[str]) -> dict[str, str]:
-    """Each name as an identifier of its own: `params['W1']` is `params_W1`."""
+    """Return a distinct identifier for each name: `params_W1` for `params['W1']`."""
     out: dict[str, str] = {}
     for name in names:
         base = re.sub(r"\W+", "_", name).strip("_") or "x"

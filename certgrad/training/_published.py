@@ -1,4 +1,4 @@
-"""Further stated updates: of other optimizers, and what is done to gradients first. The formula is the program."""
+"""Further stated updates: other optimizers, and stages that change gradients first. Programs are the formulas."""
 
 from __future__ import annotations
 
@@ -26,6 +26,7 @@ def _stated_update(
     counts: bool = False,
     **further: Any,
 ) -> Update:
+    """Return an update whose program takes the stated step for each parameter; `further` are more fields of it."""
     return Update(
         name,
         formula,
@@ -40,19 +41,20 @@ def _stated_update(
 
 
 def _parameterwise_run(stated: Stated, moments: tuple[str, ...], counts: bool) -> Run:
-    """Return the step of every parameter by the formula."""
+    """Return the program that takes the stated step for each parameter, one after the other."""
 
     def run(params: Named, grads: Named, state: Named, hyper: Named) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
         t = state["t"] + 1 if counts else None
-        found = {n: stated(params[n], grads[n], tuple(state[m][n] for m in moments), t, hyper) for n in params}
-        kept: dict[str, Any] = {m: {n: found[n][k + 1] for n in params} for k, m in enumerate(moments)}
-        return {n: found[n][0] for n in params}, {**kept, "t": t} if counts else kept
+        steps = {n: stated(params[n], grads[n], tuple(state[m][n] for m in moments), t, hyper) for n in params}
+        new_state: dict[str, Any] = {m: {n: steps[n][k + 1] for n in params} for k, m in enumerate(moments)}
+        return {n: steps[n][0] for n in params}, {**new_state, "t": t} if counts else new_state
 
     run.__name__ = stated.__name__.removeprefix("_")
     return run
 
 
 def _first_two(g: Any, moments: tuple[Any, ...], hyper: Named) -> tuple[Any, Any]:
+    """Return the new moments m and v, the running means of g and g²."""
     m, v = moments[:2]
     return hyper["b1"] * m + (1 - hyper["b1"]) * g, hyper["b2"] * v + (1 - hyper["b2"]) * g**2
 
@@ -99,8 +101,8 @@ def _adamax(theta: Any, g: Any, moments: tuple[Any, ...], t: Any, hyper: Named) 
 
 def _amsgrad(theta: Any, g: Any, moments: tuple[Any, ...], t: Any, hyper: Named) -> tuple[Any, ...]:
     m, v = _first_two(g, moments, hyper)
-    most = jnp.maximum(moments[2], v / (1 - hyper["b2"] ** t))
-    return theta - hyper["lr"] * m / (1 - hyper["b1"] ** t) / (jnp.sqrt(most) + hyper["eps"]), m, v, most
+    largest = jnp.maximum(moments[2], v / (1 - hyper["b2"] ** t))
+    return theta - hyper["lr"] * m / (1 - hyper["b1"] ** t) / (jnp.sqrt(largest) + hyper["eps"]), m, v, largest
 
 
 def _yogi(theta: Any, g: Any, moments: tuple[Any, ...], t: Any, hyper: Named) -> tuple[Any, ...]:
@@ -111,12 +113,13 @@ def _yogi(theta: Any, g: Any, moments: tuple[Any, ...], t: Any, hyper: Named) ->
 
 
 def _lamb(theta: Any, g: Any, moments: tuple[Any, ...], t: Any, hyper: Named) -> tuple[Any, ...]:
+    """Return the new parameter and moments: Adam's direction, with a step as long as lr·‖θ‖."""
     m, v = _first_two(g, moments, hyper)
     m_hat, v_hat = m / (1 - hyper["b1"] ** t), v / (1 - hyper["b2"] ** t)
     r = m_hat / (jnp.sqrt(v_hat) + hyper["eps"]) + hyper["weight_decay"] * theta
     size, change = jnp.sqrt(jnp.sum(theta**2)), jnp.sqrt(jnp.sum(r**2))
-    both = (size != 0) & (change != 0)
-    ratio = jnp.where(both, size / jnp.where(both, change, 1), 1)
+    nonzero = (size != 0) & (change != 0)
+    ratio = jnp.where(nonzero, size / jnp.where(nonzero, change, 1), 1)
     return theta - hyper["lr"] * ratio * r, m, v
 
 

@@ -11,7 +11,7 @@ WIDTH = 100
 
 
 def render(certificate: StepCertificate, width: int | None = None) -> str:
-    """Return a step's certificate as text: what the step does, what that rests on, and under which hypotheses."""
+    """Return a step's certificate as text of `width` columns: the verdict, the formula, the reasons, the hypotheses."""
     width = max(width or WIDTH, 60)
     graph, update = certificate.gradient, certificate.update
     what = certificate.verdict if certificate.equality is not None else f"the gradient is {certificate.verdict}"

@@ -33,11 +33,11 @@ from certgrad.training.certificate import StepCertificate
 
 
 class StepNotCertifiedError(CertgradError):
-    """A training step that is not proved is not run."""
+    """A training step is not proved, and therefore not run."""
 
 
 class TrainingStep:
-    """θ' = the stated update of θ and ∂L/∂θ, for each trained parameter, on whatever device JAX has.
+    """A certified training step, compiled: the stated update of θ by ∂L/∂θ, for each trained parameter θ.
 
     The gradient comes from the reverse sweep that the loss's certificate is about, and the update is the program that
     was proved to be the stated one.
@@ -66,17 +66,17 @@ class TrainingStep:
         self.trained, self.keep_gradients = list(certificate.trained), keep_gradients
         self.options = options
         self._state = ReadState(run, calls=True)
-        """What the update reads, as it was when the update was proved."""
+        """The values beyond its arguments that the update reads, as they were when it was proved."""
         self._compiled = compile_graph(loss, checked=checked, monitor=monitor, options=options)
         self.monitor = self._compiled.monitor
         self._program = options.jit(self._take, donated=[0, 1])
         self._as_given = options.device is None and None not in arguments.leaves
-        """What a step is given is handed to JAX as it is: none of it is static, and no device was chosen."""
+        """Whether the data of a step are handed to JAX as they are: no argument is static, and no device was chosen."""
 
     def start(
         self, parameters: Mapping[str, Any], *, hyperparameters: Mapping[str, Any] | None = None, key: Any = None
     ) -> Context:
-        """Return the context before the first step, of the values of parameters and hyperparameters by name, and a key.
+        """Return the context before the first step, from parameters and hyperparameters by name, and a random key.
 
         Raises UsageError, naming it, for a parameter or hyperparameter that is missing or unknown.
         """
@@ -96,19 +96,19 @@ class TrainingStep:
         )
 
     def __call__(self, context: Context, /, **data: Any) -> tuple[Context, jax.Array]:
-        """Take one step on these data. Returns the context after it, with the gradients, and the loss before it.
+        """Take one step on these data; return the context after the step, with the gradients, and the loss before it.
 
         Raises UsageError where an argument of the loss is neither a parameter of the context nor among the data, and
         where JAX traces the update again after something changed that it reads.
         """
         before, state, hyper = context.parameters, context.state, context.hyperparameters
         if self._as_given:
-            after, state, loss, gradients, found = self._program(before, state, hyper, data)
+            after, state, loss, gradients, guard_record = self._program(before, state, hyper, data)
         else:
-            given = before, state, hyper, self.arguments.named(data)
-            after, state, loss, gradients, found = self._program(*self.options.placed(given))
-        if found is not None:
-            self._compiled.hear(found)
+            inputs = before, state, hyper, self.arguments.named(data)
+            after, state, loss, gradients, guard_record = self._program(*self.options.placed(inputs))
+        if guard_record is not None:
+            self._compiled.hear(guard_record)
         if gradients:
             gradients = {n: gradients[n] for n in self.trained}
         return context.after({**before, **after}, gradients, state), loss
@@ -116,41 +116,42 @@ class TrainingStep:
     def with_hyperparameters(self, context: Context, values: Mapping[str, Any]) -> Context:
         """Return the context with other values of these hyperparameters.
 
-        Raises UsageError for one that the update has not, or a value that is not in the update's domain.
+        Raises UsageError for a hyperparameter that the update has not, or a value that is not in the update's domain.
         """
         if any(re.search(rf"\b{re.escape(n)}\b", c) for n in values for c in self.conditions):
-            found = self._hyperparameters({**context.hyperparameters, **values})
-        else:  # without conditions on them, nothing of them need be fetched from a device
+            hyperparameters = self._hyperparameters({**context.hyperparameters, **values})
+        else:  # no condition is on these values: do not wait for a device to have computed them
             unknown = [n for n in values if n not in context.hyperparameters]
             if unknown or not all(map(_is_number, values.values())):
                 self._hyperparameters({**context.hyperparameters, **values})
-            found = {**context.hyperparameters, **{n: jnp.asarray(v, float) for n, v in values.items()}}
-        return replace(context, hyperparameters=found)
+            hyperparameters = {**context.hyperparameters, **{n: jnp.asarray(v, float) for n, v in values.items()}}
+        return replace(context, hyperparameters=hyperparameters)
 
     def program(self, context: Context, /, **data: Any) -> Any:
-        """The step at these data, lowered by JAX anew: `.compile()` for what it costs, `.as_text()` to read it."""
-        given = data if self._as_given else self.arguments.named(data)
+        """Return the step at these data, lowered by JAX anew: `.compile()` for its costs, `.as_text()` to read it."""
+        arrays = data if self._as_given else self.arguments.named(data)
         return self.options.jit(self._take, donated=[0, 1]).lower(
-            context.parameters, context.state, context.hyperparameters, given
+            context.parameters, context.state, context.hyperparameters, arrays
         )
 
     def _given(self, parameters: Named, data: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the arrays in the data, by name."""
-        given = self.arguments.named(data)
-        missing = [n for n in self.arguments.names if n not in given and n not in parameters]
+        """Return the arrays in the data by name. Raises UsageError if one is missing, or is a parameter."""
+        arrays = self.arguments.named(data)
+        missing = [n for n in self.arguments.names if n not in arrays and n not in parameters]
         if missing:
             raise UsageError(
                 f"The loss needs a value for {missing[0]}. Pass it, as step(context, {_example(missing)})."
             )
-        both = [n for n in given if n in parameters]
-        if both:
-            raise UsageError(f"{both[0]} is a parameter of the context. Do not pass it as data too.")
-        return given
+        doubled = [n for n in arrays if n in parameters]
+        if doubled:
+            raise UsageError(f"{doubled[0]} is a parameter of the context. Do not pass it as data too.")
+        return arrays
 
     def _take(self, parameters: Named, state: Named, hyper: Named, data: Mapping[str, Any]) -> Any:
-        """Return all that a step gives: parameters, state, loss, gradients, and what was seen of guards.
+        """Take a step, as the function that JAX compiles: the forward, the reverse sweep, then the update.
 
-        Its checks run when it is traced: JAX traces again for other names.
+        Returns the new parameters and state, the loss, the gradients, and the record of the guards (None without them).
+        Its checks run when JAX traces it, which it does again for data or parameters of other names, shapes or dtypes.
         """
         if changed := self._state.compare():
             raise UsageError(
@@ -164,46 +165,60 @@ class TrainingStep:
         sweep, leaves = compiled.sweep(*nested)
         reached, watched = compiled.reach(sweep, leaves)
         (loss,) = sweep.outputs(reached)
+        # the seed of a scalar loss is 1
         cotangents = sweep.backward(reached, [jnp.ones((), loss.dtype)])
         inputs = zip(self.arguments.names, compiled.certified.traced.ir.inputs, leaves, strict=True)
-        found = {n: cotangents.get((node.id, 0), jnp.zeros_like(x)) for n, node, x in inputs if n in self.trained}
-        gradients = {n: found[n].astype(parameters[n].dtype) for n in self.trained}
+        by_name = {n: cotangents.get((node.id, 0), jnp.zeros_like(x)) for n, node, x in inputs if n in self.trained}
+        # by `options` the graph may run in another dtype than that of the parameters
+        gradients = {n: by_name[n].astype(parameters[n].dtype) for n in self.trained}
         real = jnp.result_type(*(parameters[n] for n in self.trained))
         hyper = {k: jnp.asarray(v, real) for k, v in hyper.items()}
         if isinstance(self.update, Unstated):
             hyper[LOSS] = loss.astype(real)
         else:
             self._check_dtypes(parameters, gradients, state, hyper)
-        new, kept = applied(self.run, parameters, gradients, state, hyper)
-        seen = compiled.look(sweep, watched, loss, gradients, cotangents)
-        return new, kept, loss, gradients if self.keep_gradients else {}, seen
+        new, new_state = applied(self.run, parameters, gradients, state, hyper)
+        guard_record = compiled.look(sweep, watched, loss, gradients, cotangents)
+        return new, new_state, loss, gradients if self.keep_gradients else {}, guard_record
 
     def _check_dtypes(self, *arguments: Any) -> None:
-        """Raise UsageError where the update is another program in these dtypes than in float32, where it is proved."""
-        leaves, structure = jax.tree.flatten(arguments)
-        given = [jax.ShapeDtypeStruct(x.shape, x.dtype) for x in leaves]
-        others = {str(x.dtype) for x in given if kind_of(x.dtype) == "f"} - {"float32", "float64"}
-        if not others:
-            return
-        proved = [jax.ShapeDtypeStruct(x.shape, jnp.float32 if kind_of(x.dtype) == "f" else x.dtype) for x in given]
+        """Raise UsageError if the update is another program in the dtypes of these arguments than in float32.
 
-        def flat(*values: Any) -> Any:
+        It is proved in float32 and float64. In other dtypes, its trace must be the same but for the dtypes.
+        """
+        leaves, structure = jax.tree.flatten(arguments)
+        run_types = [jax.ShapeDtypeStruct(x.shape, x.dtype) for x in leaves]
+        other_dtypes = {str(x.dtype) for x in run_types if kind_of(x.dtype) == "f"} - {"float32", "float64"}
+        if not other_dtypes:
+            return
+        proved_types = [
+            jax.ShapeDtypeStruct(x.shape, jnp.float32 if kind_of(x.dtype) == "f" else x.dtype) for x in run_types
+        ]
+
+        def flat(*values: Any) -> Any:  # `trace` takes functions of arrays only
             return applied(self.run, *jax.tree.unflatten(structure, values))
 
-        if len({serialised(trace(flat, specs), erase_dtypes=True) for specs in (given, proved)}) > 1:
-            here = " and ".join(sorted(others))
+        if len({serialised(trace(flat, specs), erase_dtypes=True) for specs in (run_types, proved_types)}) > 1:
+            names = " and ".join(sorted(other_dtypes))
             raise UsageError(
-                f"{self.update.name} is proved in float32 and float64, and in {here} it is another program. "
+                f"{self.update.name} is proved in float32 and float64, and in {names} it is another program. "
                 "Keep the parameters in float32: by `options` the graph is still run in another dtype."
             )
 
     def __str__(self) -> str:
         """Return the step's program and the options in force."""
-        given = self.arguments.specs.dtypes
-        kept = [d for n, d in zip(self.arguments.names, given, strict=True) if n in self.trained]
-        return f"training step of {self.certificate.loss} by {self.update.name}\n{self.options.in_force(given, kept)}"
+        dtypes = self.arguments.specs.dtypes
+        trained = [d for n, d in zip(self.arguments.names, dtypes, strict=True) if n in self.trained]
+        return (
+            f"training step of {self.certificate.loss} by {self.update.name}\n{self.options.in_force(dtypes, trained)}"
+        )
 
     def _hyperparameters(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Return all hyperparameters as arrays: those that are given, else their defaults.
+
+        Raises UsageError for an unknown or missing one, and for a value that is no finite number or is not in the
+        update's domain, where the count of steps is taken as 0.
+        """
         table = self.update.hyperparameters
         unknown = [k for k in given if k not in table]
         if unknown:
@@ -233,14 +248,14 @@ def certify_step(
     run: Run | None = None,
     domain: Sequence[str] = (),
 ) -> StepCertificate:
-    """Return the certificate of a training step. What is not proved is a finding, and the rest is still reported.
+    """Return the certificate of a training step. A part that is not proved is a finding; all parts are reported.
 
     Args:
         graph: of a scalar loss, from `certgrad.trace`.
         update: the stated update.
         parameters: the arguments of the loss that are trained, by name: an array (`W1`), or an argument with all its
             arrays (`params`).
-        frozen: arguments that the step hands on as they are.
+        frozen: arguments that the step returns as they are.
         run: the program that takes the step, where it is not the update's own: an optimizer of another library, say.
         domain: further hypotheses for the update, as `prove_update` takes them.
 
@@ -266,10 +281,11 @@ def training_step(
 ) -> TrainingStep:
     """Return the certified step as a program. Arguments and errors are those of `certify_step`.
 
-    Without `keep_gradients` the context has none after a step: they are then no results of the program, which need
-    memory of their own. `checked`, `monitor` and `options` are those of `compile_graph`; a step that raises GuardError
-    leaves the context as it was, and what is monitored is in `TrainingStep.monitor`. With the option `donate` a step
-    uses up the context that it is given, so that it cannot be checked. `print` the step to see what is in force.
+    Without `keep_gradients` the context after a step has no gradients: the compiled program then does not return them,
+    which saves their memory. `checked`, `monitor` and `options` are those of `compile_graph`. A checked step that
+    raises GuardError leaves the context as it was; counts of a monitored step are in `TrainingStep.monitor`. With the
+    option `donate` a step uses up the context that it is given, so that it cannot be checked. `print` the step to see
+    which options are in force.
 
     Raises UsageError where a step is to be checked and to donate.
     Raises StepNotCertifiedError, with the findings, for a step that is not proved.
@@ -305,17 +321,21 @@ def _certified(
     run: Run | None,
     domain: Sequence[str],
 ) -> tuple[StepCertificate, Arguments, Update]:
+    """Return a step's certificate, the loss's arguments, and the update, bound to the parameters' nesting if unstated.
+
+    Raises UsageError as `certify_step` does.
+    """
     traced = loss.traced
     if not traced.ir.scalar_loss:
         raise UsageError(f"{traced.ir.name} does not return one real number, so there is no gradient to step along.")
     arguments = arguments_of(traced.specs, parameter_names(traced.fn) if traced.fn else [])
     trained = arguments.chosen(parameters, "parameter")
     unchanged = arguments.chosen(frozen, "frozen parameter")
-    if both := [n for n in trained if n in unchanged]:
-        raise UsageError(f"{both[0]} is both trained and frozen. Name it once.")
-    whole = next((n for n in trained if not arguments.is_real(n)), None)
-    if whole is not None:
-        raise UsageError(f"{whole} is an array of integers or booleans, which has no gradient. Do not train it.")
+    if doubled := [n for n in trained if n in unchanged]:
+        raise UsageError(f"{doubled[0]} is both trained and frozen. Name it once.")
+    not_real = next((n for n in trained if not arguments.is_real(n)), None)
+    if not_real is not None:
+        raise UsageError(f"{not_real} is an array of integers or booleans, which has no gradient. Do not train it.")
     program = str(getattr(update.run if run is None else run, "__name__", "a program")).lstrip("_")
     if isinstance(update, Unstated):
         if run is not None or domain:
@@ -331,7 +351,10 @@ def _certified(
 
 
 def _is_number(value: Any) -> bool:
-    """Return whether a value is one finite real number, of Python or in an array on any device."""
+    """Return whether a value is one real number, of Python or in an array on any device.
+
+    A float of Python must be finite; the number in an array is not looked at, since that would wait for its device.
+    """
     if np.shape(value) != () or isinstance(value, str | None):
         return False
     dtype = jnp.result_type(value)

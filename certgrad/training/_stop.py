@@ -1,4 +1,4 @@
-"""Stopping early: when what is watched has not become smaller for a while."""
+"""Early stopping: a run ends when a watched value has not become smaller for a while."""
 
 from __future__ import annotations
 
@@ -11,8 +11,11 @@ from certgrad.errors import UsageError
 
 @dataclass(frozen=True)
 class EarlyStop:
-    """Stop when `watch` has not fallen by more than `least` below its best in `patience` entries of the log, one after
-    the other. For what should grow, log its negative."""
+    """Stop a run whose logged value `watch` does not improve.
+
+    The run stops when `patience` entries of the log in a row are not more than `least` below the best value so far. To
+    watch a value that should grow, log its negative.
+    """
 
     patience: int
     watch: str = "loss"
@@ -20,7 +23,7 @@ class EarlyStop:
 
 
 class Watch:
-    """An early stop in progress. Its state is a part of each checkpoint."""
+    """An early stop in progress: the best value, and the entries `since` it. Its state is in each checkpoint."""
 
     def __init__(self, stop: EarlyStop, state: Mapping[str, Any] | None = None) -> None:
         self.stop = stop
@@ -28,7 +31,7 @@ class Watch:
         self.since: int = (state or {}).get("since", 0)
 
     def reason(self, entry: Mapping[str, float]) -> str:
-        """Return why to stop after this entry, or "". Raises UsageError if the watched value is not in it."""
+        """Return why to stop after this entry, "" to go on. Raises UsageError if the entry lacks the watched value."""
         if self.stop.watch not in entry:
             raise UsageError(
                 f"EarlyStop watches '{self.stop.watch}', which the log has not; it has {', '.join(entry)}. "

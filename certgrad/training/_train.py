@@ -30,14 +30,14 @@ Schedules = Mapping[str, Callable[[int], Any]]
 
 @dataclass(frozen=True)
 class Run:
-    """What a training run came to."""
+    """The result of a training run."""
 
     context: Context
     log: Log
     ended: str
-    """Why it ended: `after 1000 steps`, or what stopped it earlier."""
+    """Why the run ended: `after 1000 steps`, or what stopped it earlier."""
     resumed: int = 0
-    """The step that it went on from."""
+    """The number of steps that had been taken when it began or went on."""
 
 
 def train(
@@ -66,21 +66,21 @@ def train(
         step: from `training_step`.
         context: where to begin, from `step.start`. Its key is the seed of the run.
         data: batches by the names of the loss's arguments. An iterable begins anew when it ends, if it can: an epoch.
-            Going on, the batches that were taken are passed over, or the state is set of an iterator that has
-            `get_state` and `set_state`. A function gets the number of the step and a key for it.
-        steps: how many in all, those before a kill among them.
-        folder: of this run alone. Needs `certgrad[train]`.
-        log_every: an entry of the log every so many steps: the loss, the metrics, and how often each hypothesis failed
-            since the last entry if the step has a monitor.
-        save_every: a checkpoint every so many steps, a multiple of `log_every`. There is one at the start and one at
-            the end too.
-        keep: how many checkpoints stay.
+            A run that goes on passes over the batches that were taken before; an iterator with `get_state` and
+            `set_state` is set to its saved state instead. A function gets the number of the step and a key for it.
+        steps: the number of steps in all, with those that were taken before a kill.
+        folder: a folder for this run alone. Needs `certgrad[train]`.
+        log_every: the number of steps from one entry of the log to the next. An entry has the loss, the metrics, and,
+            if the step has a monitor, how often each hypothesis failed since the last entry.
+        save_every: the number of steps from one checkpoint to the next, a multiple of `log_every`. There is also a
+            checkpoint at the start and one at the end.
+        keep: the number of checkpoints that stay.
         schedules: hyperparameters by name as functions of the number of steps taken, such as schedules of optax. The
             certificate holds for every value in the update's domain, and a value that is not in it is an error.
-        metrics: what else to log, of the context after the step, by name. It must be the same when it is computed
-            again: no time of day.
+        metrics: a function of the context after a step that returns further values to log, by name. They must be the
+            same when they are computed again: no time of day.
         stop: when to stop early. A loss that is not finite always stops the run.
-        progress: what runs and which options are in force, and a bar, on standard error, if that is a terminal.
+        progress: whether to print the program, the options in force and a bar to standard error, if it is a terminal.
 
     Raises:
         UsageError: a part of `certgrad[train]` is not installed; the folder holds another run; a batch lacks an
@@ -99,8 +99,8 @@ def train(
     folder = None if folder is None else Path(folder)
     run = _Running(step, context, data, folder, keep, schedules or {}, metrics, stop)
     try:
-        with _bar(steps, progress, step) as told:
-            return run.to(steps, log_every, save_every, told)
+        with _bar(steps, progress, step) as report:
+            return run.to(steps, log_every, save_every, report)
     finally:
         run.close()
 
@@ -109,6 +109,8 @@ _DONATED = ("parameters", "state")
 
 
 class _Running:
+    """A training run in progress: its context, with the batches, the log, the checkpoints and the early stop."""
+
     def __init__(
         self,
         step: TrainingStep,
@@ -130,12 +132,16 @@ class _Running:
         self.log: TrainingLog | None = None
         self.checkpoints: Checkpoints | None = None
         self.counted = 0 if step.monitor is None else len(step.monitor.rows)
-        """Calls of the monitor that are in the log."""
+        """The number of calls counted by the monitor that are in the log already."""
         self.resumed, self.ended, self.saved = start.step, "", -1
         if folder is not None:
             self._open(folder, keep)
 
     def _open(self, folder: Path, keep: int) -> None:
+        """Open the run's folder: begin its log and checkpoints, or go on from the last checkpoint if there is one.
+
+        Entries of the log after that checkpoint are dropped, since their steps are taken again.
+        """
         certificate = encode(self.step.certificate)
         self.checkpoints = Checkpoints(folder / CHECKPOINTS, self.context, certificate, keep)
         self.log = TrainingLog(folder / LOG)
@@ -154,7 +160,11 @@ class _Running:
             self.watch = Watch(self.watch.stop, saved.rest["watch"])
 
     def to(self, steps: int, log_every: int, save_every: int, told: Callable[[int, str], None]) -> Run:
-        """Run up to a number of steps, until the data end, a metric stops it or the loss is not finite."""
+        """Take steps until there are `steps` in all, the data end, the early stop says so or the loss is not finite.
+
+        Returns the result. `told` is called with the number of steps and a text, at the start and at each entry of the
+        log.
+        """
         told(self.context.step, "")
         while self.context.step < steps and not self.ended:
             batch = self.batches.next()
@@ -200,7 +210,8 @@ class _Running:
             return
         watch = None if self.watch is None else self.watch.state()
         rest = {"data": self.batches.state(), "ended": self.ended, "watch": watch}
-        self.checkpoints.save(self.context, rest, wait or self.step.options.donate)  # else it is written while it goes
+        # A step that donates uses up the arrays, so that they must be on disk before it.
+        self.checkpoints.save(self.context, rest, wait or self.step.options.donate)
         self.saved = self.context.step
 
     def _result(self, ended: str) -> Run:
@@ -213,6 +224,7 @@ class _Running:
 
 @contextmanager
 def _bar(steps: int, shown: bool, of: TrainingStep) -> Iterator[Callable[[int, str], None]]:
+    """Yield a function that sets a progress bar to a step with a text, or does nothing if no bar can be shown."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 

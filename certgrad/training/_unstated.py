@@ -13,13 +13,13 @@ from certgrad.errors import UsageError, first_line
 from certgrad.training._updates import Named, Update
 
 LOSS = "the loss"
-"""Under which name the value of the loss is handed to a transformation that asks for it."""
+"""The hyperparameter in which the value of the loss is handed to a transformation that takes it."""
 NOT_STATED = "θ', state' = what the transformation of optax makes of θ, g and its state: no formula is stated of it"
 
 
 @dataclass(frozen=True)
 class Nesting:
-    """Arrays by name, nested as a transformation gets them, and back."""
+    """How named arrays are nested for a transformation (`nest`), and the way back (`flat`)."""
 
     nest: Callable[[Named], Any] = dict
     flat: Callable[[Any], Mapping[str, Any]] = dict
@@ -27,13 +27,13 @@ class Nesting:
 
 @dataclass(frozen=True)
 class Unstated(Update):
-    """A transformation of optax as an update without a statement. Its state is kept leaf by leaf, by path."""
+    """A transformation of optax as an update without a statement. Its state is kept as one array a leaf, by path."""
 
     rule: Any = None
     nesting: Nesting = Nesting()
 
     def nested(self, nesting: Nesting) -> Unstated:
-        """Return the update for parameters that are nested like this."""
+        """Return this update with a program that nests the parameters this way."""
         bound = replace(self, nesting=nesting)
         return replace(bound, run=bound._run)
 
@@ -42,7 +42,10 @@ class Unstated(Update):
         return {jax.tree_util.keystr(path) or "state": _saved(x) for path, x in leaves}
 
     def check(self, parameters: Named) -> None:
-        """Raises UsageError where it does not trace at parameters of these shapes, with what it said."""
+        """Raise UsageError unless the transformation traces at these parameters and keeps all shapes and dtypes.
+
+        The message quotes the error of the transformation.
+        """
         abstract = {n: jax.ShapeDtypeStruct(jnp.shape(p), jnp.result_type(p)) for n, p in parameters.items()}
         state = jax.eval_shape(self.start, abstract)
         try:
@@ -62,41 +65,45 @@ class Unstated(Update):
                     )
 
     def _run(self, params: Named, grads: Named, state: Named, hyper: Named) -> tuple[Mapping[str, Any], dict[str, Any]]:
+        """Return the new parameters and state after a step of the transformation.
+
+        The state's nesting is not stored: it is that which `init` gives for these parameters.
+        """
         import optax
 
-        given, gradients = self.nesting.nest(params), self.nesting.nest(grads)
-        shapes = jax.eval_shape(self.rule.init, given)
+        nested_params, gradients = self.nesting.nest(params), self.nesting.nest(grads)
+        shapes = jax.eval_shape(self.rule.init, nested_params)
         paths = [(jax.tree_util.keystr(path) or "state", x) for path, x in jax.tree.leaves_with_path(shapes)]
         before = jax.tree.unflatten(jax.tree.structure(shapes), [_restored(state[n], x) for n, x in paths])
-        more = (
+        loss_arguments = (
             {"value": hyper[LOSS], "grad": gradients}
             if isinstance(self.rule, optax.GradientTransformationExtraArgs) and LOSS in hyper
             else {}
         )
-        updates, after = self.rule.update(gradients, before, given, **more)
+        updates, after = self.rule.update(gradients, before, nested_params, **loss_arguments)
         leaves = jax.tree.leaves(after)
         if len(leaves) != len(paths):
             raise UsageError(f"{self.name} returns a state of {len(leaves)} arrays, and had one of {len(paths)}.")
         new = {n: _saved(x) for (n, _), x in zip(paths, leaves, strict=True)}
-        return self.nesting.flat(optax.apply_updates(given, updates)), new
+        return self.nesting.flat(optax.apply_updates(nested_params, updates)), new
 
 
 def unstated(rule: Any) -> Unstated:
-    """Return a transformation as an update. Raises UsageError if it is none."""
+    """Return a transformation of optax as an update. Raises UsageError for any other object."""
     if not (callable(getattr(rule, "init", None)) and callable(getattr(rule, "update", None))):
         raise UsageError(
             f"{getattr(rule, '__name__', repr(rule))} is no transformation of optax. Pass one, such as "
             "optax.adafactor(1e-3); or, for a stated update, the function that makes it: from_optax(optax.adam, ADAM)."
         )
     name = str(getattr(rule.update, "__qualname__", "optax")).split(".")[0]
-    made = Unstated(
+    update = Unstated(
         f"optax.{name}", (NOT_STATED,), _no_statement, _no_run, {}, "nothing: no formula is stated", rule=rule
     )
-    return made.nested(Nesting())
+    return update.nested(Nesting())
 
 
 def _saved(x: Any) -> Any:
-    """Return a leaf as an array that a checkpoint can hold."""
+    """Return a leaf of the state as an array that a checkpoint can hold: of a random key, its data."""
     if jnp.issubdtype(jnp.asarray(x).dtype if not hasattr(x, "dtype") else x.dtype, jax.dtypes.prng_key):
         return jax.random.key_data(x)
     return jnp.asarray(x)
@@ -106,6 +113,7 @@ _GENERATORS = ("threefry2x32", "rbg", "unsafe_rbg")
 
 
 def _restored(x: Any, like: Any) -> Any:
+    """Return a leaf of the state from its array, with the type of `like`: the inverse of `_saved`."""
     if not jnp.issubdtype(like.dtype, jax.dtypes.prng_key):
         return x
     return next(

@@ -19,10 +19,10 @@ THETA, GRADIENT, COUNT = "theta", "g", "t"
 RESERVED = (THETA, GRADIENT, COUNT)
 Named = Mapping[str, Any]
 Run = Callable[[Named, Named, Named, Named], tuple[Mapping[str, Any], Mapping[str, Any]]]
-"""Of parameters, gradients, state and hyperparameters, all by name: the new parameters and the new state."""
+"""A program: takes parameters, gradients, state and hyperparameters by name; returns the new parameters and state."""
 Stated = Callable[[Any, Any, tuple[Any, ...], Any, Named], tuple[Any, ...]]
-"""Of one parameter, its gradient, its moments, the new count of steps and the hyperparameters: the new parameter, then
-its new moments."""
+"""A formula: takes one parameter, its gradient, its moments, the new count of steps and the hyperparameters. It returns
+the new parameter, then its new moments."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Stage:
     name: str
     formula: tuple[str, ...]
     apply: Callable[[Named, Named, Named], Mapping[str, Any]]
-    """Of the parameters, the gradients and the hyperparameters: the gradients that the step takes."""
+    """Takes parameters, gradients and hyperparameters by name; returns the gradients that the step takes."""
     hyperparameters: Mapping[str, float | None]
     conditions: tuple[str, ...] = ()
 
@@ -42,12 +42,12 @@ class Update:
     """An optimizer's step as a statement about one parameter θ with gradient g, and a program for many.
 
     The state holds each of `moments` for each parameter, in its shape, and the count `t` of steps taken if `counts`.
-    Both are zero at the start, but for what `initial` says.
+    Both are zero at the start, except for moments in `initial`.
     """
 
     name: str
     formula: tuple[str, ...]
-    """For people: what `stated` says."""
+    """The formula of `stated` in lines for people."""
     stated: Stated
     run: Run
     hyperparameters: Mapping[str, float | None]
@@ -56,20 +56,20 @@ class Update:
     moments: tuple[str, ...] = ()
     counts: bool = False
     conditions: tuple[str, ...] = ()
-    """On the hyperparameters, in the syntax of domains."""
+    """Hypotheses on the hyperparameters and the count, in the syntax of domains."""
     nonnegative: tuple[str, ...] = ()
-    """Moments that are never negative: they are not at the start, and each step keeps it."""
+    """Moments that are at least 0 at the start, and that each step keeps so."""
     positive: tuple[str, ...] = ()
-    """Moments that are positive: they are at the start, and each step keeps it."""
+    """Moments that are above 0 at the start, and that each step keeps so."""
     initial: Mapping[str, float] = field(default_factory=dict)
-    """Of moments whose entries are not zero at the start: what they are."""
+    """The value at the start of moments whose entries are not zero there."""
     stages: tuple[Stage, ...] = ()
-    """What is done to the gradients first, in order."""
+    """The changes that are made to the gradients first, in order."""
     ahead: int = 0
-    """How far beyond the new count of steps the formula looks."""
+    """How many steps beyond the new count the formula uses: 1 if it has t' + 1."""
 
     def __post_init__(self) -> None:
-        """Raises UsageError for a name that stands for two things or for nothing, or a sign that `initial` has not."""
+        """Raise UsageError for a name that stands for two things or nothing, or a sign that is wrong at the start."""
         names = [*self.moments, *self.hyperparameters]
         if twice := [n for k, n in enumerate(names) if n in (*RESERVED, *names[:k])]:
             raise UsageError(
@@ -89,7 +89,7 @@ class Update:
                 )
 
     def after(self, *stages: Stage) -> Update:
-        """Return the update of gradients to which these are done first: `ADAM.after(CLIP_BY_GLOBAL_NORM)`."""
+        """Return the update that first makes these changes to the gradients: `ADAM.after(CLIP_BY_GLOBAL_NORM)`."""
         return replace(
             self,
             name=f"{self.name} after {', '.join(s.name for s in stages)}",
@@ -101,7 +101,7 @@ class Update:
         )
 
     def start(self, parameters: Named) -> dict[str, Any]:
-        """Return the state before the first step."""
+        """Return the state before the first step at these parameters."""
         state: dict[str, Any] = {
             m: {n: jnp.full_like(p, self.initial.get(m, 0.0)) for n, p in parameters.items()} for m in self.moments
         }
@@ -112,7 +112,7 @@ class Update:
 
 
 def staged(stages: Sequence[Stage], params: Named, grads: Named, hyper: Named) -> Mapping[str, Any]:
-    """Return the gradients after some stages."""
+    """Return the gradients after the changes of some stages, in order."""
     for stage in stages:
         grads = stage.apply(params, grads, hyper)
     return grads
@@ -146,7 +146,10 @@ def _nesterov(params: Named, grads: Named, state: Named, hyper: Named) -> tuple[
 
 
 def _adam_direction(grads: Named, state: Named, hyper: Named) -> tuple[dict[str, Any], dict[str, Any]]:
-    """m̂ / (√v̂ + ε) for each parameter, and the new state. The corrections are computed once for all."""
+    """Return m̂ / (√v̂ + ε) for each parameter, and the new state.
+
+    m̂ and v̂ are the moments m and v over 1 − b1ᵗ and 1 − b2ᵗ, corrections that are computed once for all parameters.
+    """
     t = state["t"] + 1
     b1, b2 = hyper["b1"], hyper["b2"]
     first, second = 1 - b1**t, 1 - b2**t

@@ -12,7 +12,7 @@ FORMAT = 1
 
 
 class Statement(Struct, frozen=True):
-    """The update as it is stated."""
+    """The stated update, as data."""
 
     name: str
     formula: list[str]
@@ -28,13 +28,13 @@ class StepCertificate(Struct, frozen=True):
     loss: str
     update: Statement
     program: str
-    """The name of what runs."""
+    """The name of the program that takes the step."""
     trained: list[str]
     unchanged: list[str]
     verdict: VerdictName
     conclusions: list[Conclusion]
     hypotheses: list[str]
-    """Of the gradient and of the update, those that every step keeps left out."""
+    """The hypotheses of the gradient and of the update, without those in `kept`."""
     kept: list[str]
     """Hypotheses on the state that hold at the start and that every step keeps."""
     findings: list[str]
@@ -42,16 +42,16 @@ class StepCertificate(Struct, frozen=True):
     gradient: GraphCertificate
     seed: Theorem
     equality: Certificate | None
-    """That the program takes the stated step; None where none is stated."""
+    """The proof that the program takes the stated step; None where no step is stated."""
     invariant: Certificate | None
-    """That the stated step keeps what `kept` lists."""
+    """The proof that the stated step keeps the signs of moments; None where no sign is stated."""
 
 
 def encode(certificate: StepCertificate) -> bytes:
-    """Deterministic JSON: the same certificate is the same bytes."""
+    """Return a certificate as deterministic JSON: the same certificate gives the same bytes."""
     return msgspec.json.format(msgspec.json.encode(certificate, order="deterministic"), indent=2) + b"\n"
 
 
 def decode(data: bytes) -> StepCertificate:
-    """Strict: unknown fields and wrong types raise msgspec.ValidationError."""
+    """Return the certificate in JSON. Raises msgspec.ValidationError for unknown fields and wrong types."""
     return msgspec.json.decode(data, type=StepCertificate)

@@ -1,4 +1,4 @@
-"""Elementwise primitives in ONNX: one row a primitive."""
+"""Elementwise primitives in ONNX: a table with a row for each primitive."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def _not(kind: str) -> Rule:
 
 
 def _number(w: Writer, step: Step, value: float) -> str:
-    """A number in the dtype of the first operand."""
+    """Return the name of a constant in the dtype of the first operand."""
     return w.constant(value, step.inputs[0].dtype)
 
 
@@ -28,7 +28,7 @@ def _logic(of_booleans: str, of_integers: str) -> Rule:
 
 
 def _order(smaller: str) -> Rule:
-    """Return the rule that writes ONNX's "Max" or "Min", as `smaller` says; for booleans "Or" or "And"."""
+    """Return the rule that writes the operator `smaller`: "Max" or "Min", which for booleans are "Or" and "And"."""
     return lambda w, step, xs: w.op(
         smaller if step.outputs[0].dtype != np.bool_ else {"Max": "Or", "Min": "And"}[smaller], *xs
     )
@@ -46,13 +46,13 @@ def _integer_pow(w: Writer, step: Step, xs: list[str]) -> str:
 
 
 def _expm1(w: Writer, step: Step, xs: list[str]) -> str:
-    """(eˣ + 1) · tanh(x/2), which keeps the digits of eˣ − 1 near 0."""
+    """Write eˣ − 1 as (eˣ + 1) · tanh(x/2), which loses no digits where x is near 0."""
     half = w.op("Mul", xs[0], _number(w, step, 0.5))
     return w.op("Mul", w.op("Add", w.op("Exp", xs[0]), _number(w, step, 1)), w.op("Tanh", half))
 
 
 def _log1p(w: Writer, step: Step, xs: list[str]) -> str:
-    """2 · artanh(x / (2 + x)) near 0, where log(1 + x) has lost the digits of x."""
+    """Write log(1 + x), as 2 · artanh(x / (2 + x)) where x is near 0, since the sum 1 + x loses digits of x."""
     (x,) = xs
     near = w.op("Less", w.op("Abs", x), _number(w, step, 0.5))
     small = w.op("Where", near, x, _number(w, step, 0))
@@ -73,6 +73,7 @@ def _round(w: Writer, step: Step, xs: list[str]) -> str:
 
 
 def _select(w: Writer, step: Step, xs: list[str]) -> str:
+    """Write a `select_n` of any number of cases as a chain of Where, one for each case after the first."""
     which, *cases = xs
     out = cases[0]
     for k, case in enumerate(cases[1:], 1):
@@ -92,8 +93,8 @@ def _clamp(w: Writer, step: Step, xs: list[str]) -> str:
 
 
 def _convert(w: Writer, step: Step, xs: list[str]) -> str:
-    wanted: Any = step.outputs[0].dtype
-    return xs[0] if wanted == step.inputs[0].dtype else w.cast(xs[0], wanted)
+    dtype: Any = step.outputs[0].dtype
+    return xs[0] if dtype == step.inputs[0].dtype else w.cast(xs[0], dtype)
 
 
 def _identity(w: Writer, step: Step, xs: list[str]) -> str:

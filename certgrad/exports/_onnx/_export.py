@@ -19,8 +19,8 @@ from certgrad.graph.certificate import GraphCertificate, decode, encode
 from certgrad.process.files import write_atomically
 
 OPSET = 18
-"""The oldest that has all that is written: reductions whose axes are an operand, Pad along some axes. Of 2022, and so
-known to whatever reads models.
+"""The oldest version of ONNX's operators that suffices: it has reductions whose axes are an operand, and Pad along some
+axes. It is of 2022, so that programs which read models know it.
 """
 IR_VERSION = 8
 TABLE = {**_elementwise.TABLE, **_shapes.TABLE, **_products.TABLE, **_indexing.TABLE, **_control.TABLE}
@@ -37,10 +37,10 @@ def graph_of(
     where: Callable[[Step], str],
     axes: Mapping[str, tuple[int, int]],
 ) -> onnx.GraphProto:
-    """Return a program as a graph of ONNX.
+    """Return a program as an ONNX graph.
 
-    `axes` says of each symbolic dimension which input has it, along which axis; `where` gives the node and line of a
-    step for messages.
+    `axes` says at which input and axis the size of each symbolic dimension is read. `where` gives the node and the line
+    of a step, for messages.
     """
     writer = Writer(Shared(TABLE, where, {dim: (inputs[k], axis) for dim, (k, axis) in axes.items()}))
     for name, value in zip(inputs, flat.inputs, strict=True):
@@ -59,7 +59,7 @@ def graph_of(
 
 
 def model_of(graph: onnx.GraphProto, metadata: Mapping[str, str]) -> onnx.ModelProto:
-    """The model, checked by onnx: its operators, and the shapes that it infers."""
+    """Return the model of a graph, after onnx has checked its operators and the shapes that it infers."""
     model = helper.make_model(
         graph,
         opset_imports=[helper.make_opsetid("", OPSET)],
@@ -73,7 +73,7 @@ def model_of(graph: onnx.GraphProto, metadata: Mapping[str, str]) -> onnx.ModelP
 
 
 def write(exported: Exported, path: Path, program: str) -> Path:
-    """Write the model whole: the same graph at the same sizes is the same bytes."""
+    """Write an exported program as an ONNX file; return its path. One graph at the same sizes gives the same bytes."""
     certificate = exported.certified.certificate
     graph = graph_of(
         exported.flat,
@@ -83,27 +83,27 @@ def write(exported: Exported, path: Path, program: str) -> Path:
         exported.where,
         exported.axes,
     )
-    said = {CERTIFICATE: encode(certificate).decode(), DIGEST: certificate.digest, VERDICT: certificate.verdict}
-    model = model_of(graph, {**said, PROGRAM: program})
+    metadata = {CERTIFICATE: encode(certificate).decode(), DIGEST: certificate.digest, VERDICT: certificate.verdict}
+    model = model_of(graph, {**metadata, PROGRAM: program})
     write_atomically(path, model.SerializeToString(deterministic=True))
     return path
 
 
 def certificate_of(path: Path) -> GraphCertificate:
-    """Return the certificate in a model. Raises ExportError where there is none, or it is of another graph."""
+    """Return the certificate in a model. Raises ExportError where it has none, or one that belongs to another graph."""
     try:
         model = onnx.load(str(path))
     except Exception as error:
         raise ExportError(
             f"{path} is no ONNX model: {type(error).__name__}. Give a file that export_onnx wrote."
         ) from None
-    held = {p.key: p.value for p in model.metadata_props}
-    if missing := [key for key in (CERTIFICATE, DIGEST, NODES) if key not in held]:
+    metadata = {p.key: p.value for p in model.metadata_props}
+    if missing := [key for key in (CERTIFICATE, DIGEST, NODES) if key not in metadata]:
         raise ExportError(f"{path} has no {missing[0]} in its metadata. Give a file that export_onnx wrote.")
-    if held[NODES] != _digest(model):
+    if metadata[NODES] != _digest(model):
         raise ExportError(f"{path}: its nodes are not those that were written with its certificate. Write it anew.")
-    certificate = decode(held[CERTIFICATE].encode())
-    if certificate.digest != held[DIGEST]:
+    certificate = decode(metadata[CERTIFICATE].encode())
+    if certificate.digest != metadata[DIGEST]:
         raise ExportError(f"{path}: its certificate is of another graph. Write it anew.")
     return certificate
 

@@ -1,4 +1,4 @@
-"""An ONNX graph while it is written: its nodes, its constants, and sizes that are known when it runs."""
+"""An ONNX graph while it is written: its nodes, its constants, and the sizes that are known only when it runs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from certgrad.exports._flat import Atom, Constant, Flat, Step, Value
 from certgrad.signatures.sizes import Call, Factor, Power, Size, parse_size
 
 Rule = Callable[["Writer", Step, list[str]], "str | list[str]"]
-"""How a step is written: the writer, the step, the names of its operands; the names of its results."""
+"""Writes a step: takes the writer, the step and the names of its operands, and returns the names of its results."""
 
 
 @dataclass
@@ -26,13 +26,13 @@ class Shared:
     where: Callable[[Step], str]
     """The node and the line that a step comes from, in words."""
     axes: Mapping[str, tuple[str, int]]
-    """Where each symbolic dimension is seen: the name of the input, and its axis."""
+    """Where the size of each symbolic dimension is read: the name of an input, and its axis."""
     initializers: dict[Any, onnx.TensorProto] = field(default_factory=dict)
     count: int = 0
 
 
 class Writer:
-    """The nodes of one graph. A graph inside another one reads the names of the outer one too."""
+    """Writes the nodes of one graph. A graph inside another graph also reads the names of the outer graph."""
 
     def __init__(self, shared: Shared, outer: Writer | None = None) -> None:
         self.shared, self.outer = shared, outer
@@ -41,14 +41,14 @@ class Writer:
         self.sizes: dict[str, str] = {} if outer is None else outer.sizes
         self.place: str = "" if outer is None else outer.place
         self.sized: list[onnx.NodeProto] = []
-        """The nodes that compute sizes: they come first."""
+        """The nodes that compute sizes; they stand before all other nodes."""
 
     @property
     def outermost(self) -> Writer:
         return self if self.outer is None else self.outer.outermost
 
     def op(self, kind: str, *inputs: str, count: int = 1, **attributes: Any) -> Any:
-        """A node, with the name of its result, or the names of `count` results."""
+        """Add a node, and return the name of its result, or the list of names of its `count` results."""
         names = [self.fresh() for _ in range(count)]
         node = helper.make_node(kind, list(inputs), names, name=f"{kind}_{names[0]}", **attributes)
         node.doc_string = self.place
@@ -60,7 +60,7 @@ class Writer:
         return f"v{self.shared.count}"
 
     def constant(self, value: Any, dtype: Any = None) -> str:
-        """A constant, each once in a model."""
+        """Return the name of a constant; equal constants are stored once in a model."""
         array = np.ascontiguousarray(np.asarray(value, dtype))
         array = array.reshape(np.shape(value))
         key = array.dtype, array.shape, array.tobytes()
@@ -73,17 +73,17 @@ class Writer:
         return self.constant(np.asarray(values, np.int64))
 
     def read(self, atom: Atom) -> str:
-        """The name of an operand."""
+        """Return the name of an operand."""
         return self.constant(atom.data) if isinstance(atom, Constant) else self.names[id(atom)]
 
     # --- sizes
 
     def size(self, size: int | str) -> str:
-        """A dimension as an array of one integer."""
+        """Return the name of a dimension as an array of one integer; write the nodes that compute it once."""
         if isinstance(size, int):
             return self.integers([size])
         if size not in self.sizes:
-            first = Writer(self.shared)  # once, before all else
+            first = Writer(self.shared)  # its nodes go to the outermost graph
             self.sizes[size] = first._size(parse_size(size))
             self.outermost.sized.extend(first.nodes)
         return self.sizes[size]
@@ -106,8 +106,8 @@ class Writer:
             case int():
                 return self.integers([factor])
             case str():
-                given, axis = self.shared.axes[factor]
-                return str(self.op("Shape", given, start=axis, end=axis + 1))
+                array, axis = self.shared.axes[factor]
+                return str(self.op("Shape", array, start=axis, end=axis + 1))
             case Size():
                 return self._size(factor)
             case Power(base=base, exponent=exponent):
@@ -116,14 +116,14 @@ class Writer:
                 return str(self.op(_FUNCTIONS[function], self._size(left), self._size(right)))
 
     def shape(self, sizes: Sequence[int | str]) -> str:
-        """A shape as an array of integers."""
+        """Return the name of a shape as an array of integers."""
         if all(isinstance(s, int) for s in sizes):
             return self.integers([int(s) for s in sizes])
         parts = [self.size(s) for s in sizes]
         return parts[0] if len(parts) == 1 else str(self.op("Concat", *parts, axis=0))
 
     def scalar(self, size: int | str) -> str:
-        """A dimension as an integer without axes."""
+        """Return the name of a dimension as an integer without axes."""
         return self.constant(np.int64(size)) if isinstance(size, int) else str(self.op("Squeeze", self.size(size)))
 
     # --- shapes
@@ -140,14 +140,14 @@ class Writer:
     # --- programs
 
     def write(self, flat: Flat) -> list[str]:
-        """The steps of a program whose inputs have names already; the names of its outputs."""
+        """Write the steps of a program whose inputs already have names; return the names of its outputs."""
         for step in flat.steps:
             self.place = self.shared.where(step)
             rule = self.shared.table.get(step.primitive)
             if rule is None:
                 raise unwritten(self.shared.where(step), step.primitive, "has no counterpart in ONNX")
-            found = rule(self, step, [self.read(a) for a in step.inputs])
-            names = [found] if isinstance(found, str) else found
+            result = rule(self, step, [self.read(a) for a in step.inputs])
+            names = [result] if isinstance(result, str) else result
             self.names.update((id(v), n) for v, n in zip(step.outputs, names, strict=True))
         return [self.read(a) for a in flat.outputs]
 
@@ -161,9 +161,9 @@ class Writer:
     ) -> onnx.GraphProto:
         """Return the graph of a program inside a node.
 
-        `bound` are the program's inputs that the graph takes, after the scalars in `before`; other inputs have names
-        already. `outputs` writes what the graph returns from the names of the program's outputs; these themselves if
-        None.
+        `bound` are the program's inputs that the graph takes, after the scalars in `before`; all other inputs already
+        have names. `outputs` gets the names of the program's outputs and writes what the graph returns; if it is None,
+        the graph returns the program's outputs.
         """
         writer = Writer(self.shared, self)
         infos = [helper.make_tensor_value_info(writer.fresh(), type_of(dtype), []) for _, dtype in before]
@@ -175,7 +175,7 @@ class Writer:
         return writer.graph(title, infos, names)
 
     def block(self, title: str, body: Callable[[Writer], list[str]]) -> onnx.GraphProto:
-        """A graph inside a node that takes nothing."""
+        """Return a graph inside a node that has no inputs, such as a branch of an If; `body` writes it."""
         writer = Writer(self.shared, self)
         return writer.graph(title, [], body(writer))
 
@@ -205,18 +205,18 @@ _TYPES = {
 
 def type_of(dtype: Any) -> int:
     """Return ONNX's number for a dtype. Raises UsageError for one that it does not have."""
-    if (found := _TYPES.get(str(np.dtype(dtype)))) is None:
+    if (number := _TYPES.get(str(np.dtype(dtype)))) is None:
         raise UsageError(f"ONNX has no numbers of {np.dtype(dtype)}. Trace the function in another dtype.")
-    return int(found)
+    return int(number)
 
 
 def info(name: str, value: Atom) -> onnx.ValueInfoProto:
-    """The type of an array; a symbolic dimension by its name."""
+    """Return an array's name, dtype and shape as ONNX declares them; a symbolic dimension stands there as text."""
     return helper.make_tensor_value_info(name, type_of(value.dtype), list(value.shape))
 
 
 def unwritten(where: str, primitive: str, why: str) -> UsageError:
-    """A step that cannot be written, named, with what to do."""
+    """Return the error about a primitive that cannot be written: where it stands, why, and what to do instead."""
     return UsageError(
         f"{where}: {primitive} {why}. Write that line of the function with other operations, or export the graph as "
         "StableHLO (certgrad.accel.export_graph), which has all of JAX's."

@@ -1,4 +1,4 @@
-"""Primitives of shapes, reductions and order in ONNX: one row a primitive."""
+"""Primitives of shapes, reductions and order in ONNX: a table with a row for each primitive."""
 
 from __future__ import annotations
 
@@ -15,25 +15,26 @@ _END = np.iinfo(np.int64).max
 
 
 def _broadcast(w: Writer, step: Step, xs: list[str]) -> str:
-    wanted, given = step.outputs[0].shape, step.inputs[0].shape
+    """Write a `broadcast_in_dim`: axes in order, new axes of 1, then Expand where a size changes."""
+    result_shape, shape = step.outputs[0].shape, step.inputs[0].shape
     places = [int(k) for k in step.params["broadcast_dimensions"]]
-    added = [k for k in range(len(wanted)) if k not in places]
+    new_axes = [k for k in range(len(result_shape)) if k not in places]
     x = w.transpose(xs[0], sorted(range(len(places)), key=places.__getitem__))
-    if added and given:
-        x = w.op("Unsqueeze", x, w.integers(added))
-    spread: list[Size] = [1] * len(wanted)
-    for place, size in zip(places, given, strict=True):
-        spread[place] = size
-    if spread == list(wanted):
-        return w.op("Unsqueeze", x, w.integers(added)) if added and not given else x
-    return str(w.op("Expand", x, w.shape(wanted)))
+    if new_axes and shape:
+        x = w.op("Unsqueeze", x, w.integers(new_axes))
+    aligned_shape: list[Size] = [1] * len(result_shape)
+    for place, size in zip(places, shape, strict=True):
+        aligned_shape[place] = size
+    if aligned_shape == list(result_shape):
+        return w.op("Unsqueeze", x, w.integers(new_axes)) if new_axes and not shape else x
+    return str(w.op("Expand", x, w.shape(result_shape)))
 
 
 def _reshape(w: Writer, step: Step, xs: list[str]) -> str:
-    given, wanted = step.inputs[0].shape, step.outputs[0].shape
+    shape, result_shape = step.inputs[0].shape, step.outputs[0].shape
     if (order := step.params.get("dimensions")) is not None:
-        return w.reshape(w.transpose(xs[0], order), wanted)
-    return xs[0] if given == wanted else w.reshape(xs[0], wanted)
+        return w.reshape(w.transpose(xs[0], order), result_shape)
+    return xs[0] if shape == result_shape else w.reshape(xs[0], result_shape)
 
 
 def _to_shape(w: Writer, step: Step, xs: list[str]) -> str:
@@ -52,8 +53,8 @@ def _boolean_reduction(kind: str) -> Rule:
     def rule(w: Writer, step: Step, xs: list[str]) -> str:
         if step.inputs[0].dtype != np.bool_:
             raise unwritten(w.place, step.primitive, "of integers has no counterpart in ONNX")
-        found = reduction(kind)(w, step, [w.cast(xs[0], np.int32)])
-        return w.cast(str(found), np.bool_)
+        result = reduction(kind)(w, step, [w.cast(xs[0], np.int32)])
+        return w.cast(str(result), np.bool_)
 
     return rule
 
@@ -67,8 +68,8 @@ def _arg(kind: str) -> Rule:
 
 
 def slice_of(w: Writer, x: str, axes: Sequence[int], starts: str, ends: str, steps: Sequence[int]) -> str:
-    more = [] if all(s == 1 for s in steps) else [w.integers(steps)]
-    return str(w.op("Slice", x, starts, ends, w.integers(axes), *more))
+    step_operands = [] if all(s == 1 for s in steps) else [w.integers(steps)]
+    return str(w.op("Slice", x, starts, ends, w.integers(axes), *step_operands))
 
 
 def _slice(w: Writer, step: Step, xs: list[str]) -> str:
@@ -89,29 +90,33 @@ def _rev(w: Writer, step: Step, xs: list[str]) -> str:
 
 
 def reversed_along(w: Writer, x: str, axes: Sequence[int]) -> str:
-    ends = w.integers([-_END] * len(axes))
+    ends = w.integers([-_END] * len(axes))  # -1 would be the last entry: the end lies before the first one
     return slice_of(w, x, axes, w.integers([-1] * len(axes)), ends, [-1] * len(axes))
 
 
 def padded(
     w: Writer, x: str, shape: Sequence[Size], config: Sequence[tuple[Size, Size, int]], value: str | None = None
 ) -> str:
-    """Return an array padded before, after, and in between; negative edges cut off."""
+    """Write an array padded along each axis, and return its name.
+
+    Each entry of `config` says how many entries come before, after and between those of an axis; a negative edge cuts
+    entries off. The added entries are the constant named `value`, or zeros if it is None.
+    """
     shape = list(shape)
     for k, (_, _, inner) in enumerate(config):
-        if inner:  # each entry with `inner` of the value behind it, the last ones cut off
+        if inner:  # Pad has no padding between: pad a new axis after this one, join both, cut off the end
             x = w.op("Unsqueeze", x, w.integers([k + 1]))
             pads = [0] * (2 * len(shape) + 2)
             pads[len(shape) + 1 + k + 1] = inner
             x = w.op("Pad", x, w.integers(pads), *([value] if value else []))
-            spread = f"({shape[k]})*{inner + 1}" if isinstance(shape[k], str) else int(shape[k]) * (inner + 1)
-            x = w.reshape(x, [*shape[:k], spread, *shape[k + 1 :]])
+            joined_size = f"({shape[k]})*{inner + 1}" if isinstance(shape[k], str) else int(shape[k]) * (inner + 1)
+            x = w.reshape(x, [*shape[:k], joined_size, *shape[k + 1 :]])
             x = slice_of(w, x, [k], w.integers([0]), w.integers([-inner]), [1])
-            shape[k] = f"({spread})-{inner}" if isinstance(spread, str) else spread - inner
+            shape[k] = f"({joined_size})-{inner}" if isinstance(joined_size, str) else joined_size - inner
     edges: list[Size] = [*(c[0] for c in config), *(c[1] for c in config)]
     if all(e == 0 for e in edges):
         return x
-    return str(w.op("Pad", x, w.shape(edges), *([value] if value else [])))  # where negative, Pad cuts off
+    return str(w.op("Pad", x, w.shape(edges), *([value] if value else [])))  # a negative edge: Pad cuts off
 
 
 def _pad(w: Writer, step: Step, xs: list[str]) -> str:
@@ -120,17 +125,17 @@ def _pad(w: Writer, step: Step, xs: list[str]) -> str:
 
 
 def row(w: Writer, shape: Sequence[Size], axis: int, dtype: Any) -> str:
-    """0, 1, 2, … along an axis of an array of this rank, whose other axes have one entry."""
-    found = w.op("Range", w.constant(np.int64(0)), w.scalar(shape[axis]), w.constant(np.int64(1)))
-    found = found if np.dtype(dtype) == np.int64 else w.cast(found, dtype)
-    others = [k for k in range(len(shape)) if k != axis]
-    return str(w.op("Unsqueeze", found, w.integers(others))) if others else str(found)
+    """Write 0, 1, 2, … along one axis of an array of this rank, whose other axes have size 1; return its name."""
+    numbers = w.op("Range", w.constant(np.int64(0)), w.scalar(shape[axis]), w.constant(np.int64(1)))
+    numbers = numbers if np.dtype(dtype) == np.int64 else w.cast(numbers, dtype)
+    other_axes = [k for k in range(len(shape)) if k != axis]
+    return str(w.op("Unsqueeze", numbers, w.integers(other_axes))) if other_axes else str(numbers)
 
 
 def _iota(w: Writer, step: Step, xs: list[str]) -> str:
     shape = step.outputs[0].shape
-    found = row(w, shape, int(step.params["dimension"]), step.outputs[0].dtype)
-    return found if len(shape) == 1 else str(w.op("Expand", found, w.shape(shape)))
+    numbers = row(w, shape, int(step.params["dimension"]), step.outputs[0].dtype)
+    return numbers if len(shape) == 1 else str(w.op("Expand", numbers, w.shape(shape)))
 
 
 def _dim(w: Writer, step: Step, xs: list[str]) -> str:
@@ -139,8 +144,8 @@ def _dim(w: Writer, step: Step, xs: list[str]) -> str:
 
 def _split(w: Writer, step: Step, xs: list[str]) -> list[str]:
     sizes, axis = [text_of(s) for s in step.params["sizes"]], int(step.params["axis"])
-    found: Any = w.op("Split", xs[0], w.shape(sizes), count=len(sizes), axis=axis)
-    return [found] if len(sizes) == 1 else list(found)
+    parts: Any = w.op("Split", xs[0], w.shape(sizes), count=len(sizes), axis=axis)
+    return [parts] if len(sizes) == 1 else list(parts)
 
 
 def _cumsum(w: Writer, step: Step, xs: list[str]) -> str:

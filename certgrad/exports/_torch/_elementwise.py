@@ -1,4 +1,4 @@
-"""Elementwise primitives in torch: one row a primitive. Where a template is enough, its operands are {0}, {1}, …"""
+"""Elementwise primitives in torch: a row for each primitive. Where a template suffices, its operands are {0}, {1}, …"""
 
 from __future__ import annotations
 

@@ -26,9 +26,11 @@ HELPERS = {
 
 
 def source_of(exported: Exported) -> str:
-    """Return the Python module that runs the graph's forward and backward in PyTorch. `exported` is the graph's vjp.
+    """Return the text of a Python module that runs the graph's forward and backward in PyTorch.
 
-    The forward returns its outputs and the residuals that the backward reads of it.
+    `exported` is the graph's `vjp`, which is split in two: a `_forward`, which also returns the residuals, and a
+    `_backward`, which takes the residuals and the seeds. The text also has `_sizes`, which checks the arguments and
+    reads the dimensions from their shapes, and the classes for autograd.
     """
     flat, certified = exported.flat, exported.certified
     inputs = certified.traced.ir.inputs
@@ -42,25 +44,26 @@ def source_of(exported: Exported) -> str:
     )
     code = Code(TABLE, exported.where, dict(zip(dims, sizes, strict=True)))
     code.helpers.update(("_typed", "_shaped"))
-    given, outputs = forward.inputs, forward.outputs[: exported.count]
-    further_residuals = [v for v in residuals if not any(v is a for a in [*given, *outputs])]
+    inputs_of_forward, outputs = forward.inputs, forward.outputs[: exported.count]
+    # Residuals that are inputs or outputs of the forward are saved as such, the others returned beside the outputs.
+    further_residuals = [v for v in residuals if not any(v is a for a in [*inputs_of_forward, *outputs])]
 
     code.line(f"def _sizes({', '.join(names)}):")
     code.depth = 1
-    code.lines[-1] = code.lines[-1].strip()
-    for name, value in zip(names, given, strict=True):
+    code.lines[-1] = code.lines[-1].strip()  # a `def` at the top of the file: the first line is not indented
+    for name, value in zip(names, inputs_of_forward, strict=True):
         code.line(f"_typed({name!r}, {name}, {dtype_of(value.dtype)}, {value.rank})")
     for dim, size in zip(dims, sizes, strict=True):
         k, axis = exported.axes[dim]
         code.line(f"{size} = {names[k]}.shape[{axis}]")
-    for name, value in zip(names, given, strict=True):
+    for name, value in zip(names, inputs_of_forward, strict=True):
         code.line(f"_shaped({name!r}, {name}, {code.shape(value.shape)})")
     code.line(f"return {listed(sizes)}")
 
     _head(code, f"def _forward(sizes, {', '.join(names)}):", sizes, names)
-    code.names.update((id(v), n) for v, n in zip(given, names, strict=True))
+    code.names.update((id(v), n) for v, n in zip(inputs_of_forward, names, strict=True))
     results = code.write(forward)
-    returned_before: list[Atom] = list(given)
+    returned_before: list[Atom] = list(inputs_of_forward)  # autograd needs each output to be a tensor of its own
     returned = []
     for name, atom in zip(results[: exported.count], outputs, strict=True):
         returned.append(f"{name}.clone()" if any(atom is a for a in returned_before) else name)
@@ -69,42 +72,45 @@ def source_of(exported: Exported) -> str:
     code.line(f"return {listed([*returned, *residual_names])}")
 
     seeds = [f"seed{k}" for k in range(exported.count)]
-    saved = [f"v{v.number}" if v not in given else names[given.index(v)] for v in residuals]
+    saved = [f"v{v.number}" if v not in inputs_of_forward else names[inputs_of_forward.index(v)] for v in residuals]
     _head(code, "def _backward(sizes, left, seeds, needs):", sizes, ["seeds[0]"])
     if residuals:
         code.line(f"{listed(saved)} = left")
     code.line(f"{listed(seeds)} = seeds")
     code.names.update((id(v), n) for v, n in zip(backward.inputs, [*saved, *seeds], strict=True))
-    moving = [k for k, n in enumerate(inputs) if certified.induction.is_moving(Ref(node=n.id))]
-    needed = serves(backward)
+    active = [k for k, n in enumerate(inputs) if certified.induction.is_moving(Ref(node=n.id))]
+    outputs_of_step = serves(backward)
 
     def guard(step: Step) -> str:
-        arguments = [moving[k] for k in sorted(needed[id(step)])]
-        return "" if len(arguments) == len(moving) else " or ".join(f"needs[{k}]" for k in arguments)
+        """Return the condition to compute a step of the backward: a gradient that depends on the step is needed."""
+        arguments = [active[k] for k in sorted(outputs_of_step[id(step)])]
+        return "" if len(arguments) == len(active) else " or ".join(f"needs[{k}]" for k in arguments)
 
-    cotangents = dict(zip(moving, code.write(backward, guard), strict=True))
-    one_moves = len(moving) == 1
+    cotangents = dict(zip(active, code.write(backward, guard), strict=True))
+    one_moves = len(active) == 1
     returned = [
         "None" if k not in cotangents else cotangents[k] if one_moves else f"{cotangents[k]} if needs[{k}] else None"
         for k in range(count)
     ]
     code.line(f"return {listed(returned)}")
 
-    places = [_place(v, given, outputs, further_residuals) for v in residuals]
-    fixed = [k for k, a in enumerate(outputs) if a.dtype.kind != "f"]
-    filled = {
+    # where `setup_context` finds each residual, in the order in which `_backward` unpacks them
+    places = [_place(v, inputs_of_forward, outputs, further_residuals) for v in residuals]
+    # integer and boolean outputs; they and the residuals have no gradient
+    non_differentiable = [k for k, a in enumerate(outputs) if a.dtype.kind != "f"]
+    fields = {
         "title": title,
         "digest": certified.certificate.digest,
         "verdict": certified.certificate.verdict,
         "count": exported.count,
         "taken": count,
-        "fixed": [*fixed, *range(exported.count, exported.count + len(further_residuals))],
+        "fixed": [*non_differentiable, *range(exported.count, exported.count + len(further_residuals))],
         "places": places,
         "names": tuple(names),
         "arguments": ", ".join(names),
         "result": "found[0]" if exported.count == 1 else f"found[:{exported.count}]",
     }
-    return "\n\n\n".join([_preface(exported, title, names), assembled(code), _TAIL.format(**filled)]) + "\n"
+    return "\n\n\n".join([_preface(exported, title, names), assembled(code), _TAIL.format(**fields)]) + "\n"
 
 
 def assembled(code: Code) -> str:
@@ -119,7 +125,7 @@ def assembled(code: Code) -> str:
 
 
 def loaded(exported: Exported) -> ModuleType:
-    """The file as a module, whose lines are shown where an error passes through them."""
+    """Return the exported file as a loaded module, whose lines are shown in the traceback of an error."""
     source = source_of(exported)
     module = ModuleType(f"certgrad_torch_{exported.certified.traced.ir.name}")
     path = f"<certgrad {exported.certified.traced.ir.name} {hashlib.sha256(source.encode()).hexdigest()[:12]}>"
@@ -129,6 +135,7 @@ def loaded(exported: Exported) -> ModuleType:
 
 
 def _head(code: Code, text: str, sizes: Sequence[str], arrays: Sequence[str]) -> None:
+    """Begin a function: its `def` line, then the names of the dimensions and of the device."""
     code.lines += ["", "", text]
     if sizes:
         code.line(f"{listed(sizes)} = sizes")
@@ -136,10 +143,10 @@ def _head(code: Code, text: str, sizes: Sequence[str], arrays: Sequence[str]) ->
 
 
 def _place(value: Value, given: Sequence[Value], outputs: Sequence[Atom], own: Sequence[Value]) -> tuple[str, int]:
-    """Return whether a saved value is among the inputs or the outputs of the forward, and at which place."""
+    """Return where the backward finds a residual: "inputs" or "output" of the forward, and its position there."""
     for name, arrays in (("inputs", given), ("output", [*outputs, *own])):
-        for k, one in enumerate(arrays):
-            if one is value:
+        for k, array in enumerate(arrays):
+            if array is value:
                 return name, k
     raise AssertionError("what is saved was given or computed")
 

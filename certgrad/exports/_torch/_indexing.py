@@ -1,4 +1,4 @@
-"""Reads and writes at computed places in torch: one row a primitive."""
+"""Reads and writes at computed places in torch: a table with a row for each primitive."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def _mode(step: Step) -> str:
 
 
 def _gather(c: Code, step: Step, xs: list[str]) -> str:
-    """Write a gather, with the value that JAX puts where an index is out of bounds."""
+    """Write a gather as a call of a helper, with the value for indices out of bounds: None except in mode "fill"."""
     p, n, result = step.params, step.params["dimension_numbers"], step.outputs[0]
     fill: Any = None
     if "fill" in _mode(step):

@@ -1,4 +1,4 @@
-"""Products, convolutions, windows and solvers in torch: one row a primitive."""
+"""Products, convolutions, windows and solvers in torch: a table with a row for each primitive."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from certgrad.exports._torch._code import Code, Rule, call, int_tuple, number, u
 
 
 def _dot(c: Code, step: Step, xs: list[str]) -> str:
+    """Write a `dot_general` as `@` where its axes allow it, else as `torch.einsum`."""
     (left, right), (left_batch, right_batch) = step.params["dimension_numbers"]
     ranks = [a.rank for a in step.inputs]
     batch = list(range(len(left_batch)))
@@ -20,13 +21,13 @@ def _dot(c: Code, step: Step, xs: list[str]) -> str:
         return f"{lhs} @ {rhs}"
     if not left_batch and len(left) == 1 and left[0] == ranks[0] - 1 and ranks[1] == 2:
         return f"{xs[0]} @ {xs[1]}" + ("" if right[0] == 0 else ".mT")
-    letters = iter(ascii_letters)
+    letters = iter(ascii_letters)  # paired axes get one letter for both, every other axis its own
     names = [[""] * ranks[0], [""] * ranks[1]]
     for a, b in [*zip(left_batch, right_batch, strict=True), *zip(left, right, strict=True)]:
         names[0][a] = names[1][b] = next(letters)
-    names = [[n or next(letters) for n in one] for one in names]
+    names = [[n or next(letters) for n in labels] for labels in names]
     summed, first = {names[0][a] for a in left}, [names[0][a] for a in left_batch]
-    result = "".join([*first, *(n for one in names for n in one if n not in summed and n not in first)])
+    result = "".join([*first, *(n for labels in names for n in labels if n not in summed and n not in first)])
     return f"torch.einsum('{''.join(names[0])},{''.join(names[1])}->{result}', {xs[0]}, {xs[1]})"
 
 
@@ -75,8 +76,8 @@ def _scatter_chosen(c: Code, step: Step, xs: list[str]) -> str:
 
 def _triangular(c: Code, step: Step, xs: list[str]) -> str:
     p = step.params
-    given = (bool(p["left_side"]), bool(p["lower"]), bool(p["transpose_a"]), bool(p["unit_diagonal"]))
-    return c.helper("_triangular", *xs, *given)
+    flags = (bool(p["left_side"]), bool(p["lower"]), bool(p["transpose_a"]), bool(p["unit_diagonal"]))
+    return c.helper("_triangular", *xs, *flags)
 
 
 TABLE: dict[str, str | Rule] = {

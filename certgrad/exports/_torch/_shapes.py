@@ -1,4 +1,4 @@
-"""Primitives of shapes, reductions and order in torch: one row a primitive."""
+"""Primitives of shapes, reductions and order in torch: a table with a row for each primitive."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ def _broadcast(c: Code, step: Step, xs: list[str]) -> str:
 
 def _reshape(c: Code, step: Step, xs: list[str]) -> str:
     order = step.params.get("dimensions")
-    given = xs[0] if order is None else f"{xs[0]}.permute({tuple(map(int, order))})"
-    return f"{given}.reshape({c.shape(step.outputs[0].shape)})"
+    ordered = xs[0] if order is None else f"{xs[0]}.permute({tuple(map(int, order))})"
+    return f"{ordered}.reshape({c.shape(step.outputs[0].shape)})"
 
 
 def _axes(step: Step) -> tuple[int, ...]:
@@ -54,8 +54,8 @@ def _iota(c: Code, step: Step, xs: list[str]) -> str:
 
 
 def _dim(c: Code, step: Step, xs: list[str]) -> str:
-    said = c.size(text_of(step.params["dim"]))
-    return f"torch.full((), {said}, dtype={dtype_of(step.outputs[0].dtype)}, device=device)"
+    size = c.size(text_of(step.params["dim"]))
+    return f"torch.full((), {size}, dtype={dtype_of(step.outputs[0].dtype)}, device=device)"
 
 
 def _split(c: Code, step: Step, xs: list[str]) -> str:
@@ -74,8 +74,8 @@ def _cumulative(run: str, *helpers: str) -> Rule:
 
 
 def _sort(c: Code, step: Step, xs: list[str]) -> str:
-    found = c.helper("_sort", f"[{', '.join(xs)}]", int(step.params["dimension"]), int(step.params["num_keys"]))
-    return f"{found}[0]" if len(xs) == 1 else found
+    helper_call = c.helper("_sort", f"[{', '.join(xs)}]", int(step.params["dimension"]), int(step.params["num_keys"]))
+    return f"{helper_call}[0]" if len(xs) == 1 else helper_call
 
 
 def _top_k(c: Code, step: Step, xs: list[str]) -> str:

@@ -1,4 +1,4 @@
-"""Primitives of JAX in torch: one row a primitive, in the files that are named here."""
+"""Primitives of JAX in torch: a table with a row for each primitive, in the files that are named here."""
 
 from __future__ import annotations
 
