@@ -85,7 +85,7 @@ def exported(compiled: CompiledGraph, name: Name, sizes: Mapping[str, int] | Non
                 "Draw them before, and pass them as an array."
             )
         avals = [jax.ShapeDtypeStruct(a.spec.shape(table, {}), d) for a, d in zip(specs.arguments, dtypes, strict=True)]
-        sweep = _Placed(certified.induction, table, numbers)
+        sweep = _Placed(certified.induction, table, numbers)  # the steps that the certificate names
         function, takes_seeds = _program(certified, sweep, name, len(avals))
         try:
             # Seeds have the types of the outputs, which are known only after the forward is traced.

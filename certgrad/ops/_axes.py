@@ -41,7 +41,7 @@ def _further(axis: AxisOf, one: Case) -> int:
 def matches(declared: Any, value: Any) -> bool:
     """Return whether a case with this declared keyword argument may cover this value in a call.
 
-    Of axes and sizes only the type is compared: whether they fit is decided by the shapes.
+    Of axes only the type and the number are compared, of sizes only the type: the shapes decide whether they fit.
     """
     if isinstance(declared, AxisOf):
         if declared.runs:

@@ -61,6 +61,7 @@ def step_certificate(
             no signs.
     """
     seed = seed_theorem()
+    # The step is right if the gradient is, the sweep starts from the right seed, and the program is the stated update.
     verdict = worst([gradient.verdict, seed.verdict, equality.verdict])
     # Hypotheses of the update that nobody has to check: those that every step keeps, and those on moments, gradients
     # and parameters that follow from the update's conditions on its hyperparameters.
@@ -194,7 +195,7 @@ def _kept_hypotheses(
 
 
 def _of_sign(hypothesis: Hypothesis) -> tuple[str, str]:
-    """Return the relation and the array of a hypothesis that is just `array > 0` or `array >= 0`; else two ""."""
+    """Return relation and array of a hypothesis that is just `array > 0` or `array >= 0`; of any other, empty texts."""
     s = hypothesis.tree
     if isinstance(s, Compare) and s.relation in (">", ">=") and s.right == ZERO and isinstance(s.left, Array):
         return s.relation, s.left.name

@@ -158,7 +158,7 @@ class TrainingStep:
                 f"{changed}, which {self.update.name} reads, is not what it was when this step was certified, and the "
                 "step would run another update. Make the step after it is set, or give it as a hyperparameter."
             )
-        values = {**parameters, **self._given(parameters, data)}
+        values = {**parameters, **self._given(parameters, data)}  # the loss takes both, nested as its specs
         specs = self.arguments.specs
         nested = specs.nest([values[n] for n in self.arguments.names])
         compiled = self._compiled.at(*nested)
