@@ -47,7 +47,11 @@ class Operation:
         self.lawful = self._lawful()
 
     def _defined(self) -> Function:
-        """Return the definition of the operation."""
+        """Return the definition of the operation as a record of Coq, and keep its forward programs in `self.forward`.
+
+        Its functions take lists of tensors, `x'`, `dx'` and `seed'`; where a program reads the k-th tensor of a list,
+        the text of `_slot_tensor` stands for it.
+        """
         case = self.case
         run, push, pull = (require_no_hypotheses(group) for group in (case.forward, case.jvp, case.vjp))
         self.forward = run

@@ -20,7 +20,7 @@ _FUNCTIONS: Mapping[str, Callable[..., Any]] = {"floordiv": floordiv, "mod": mod
 
 
 class NoSizeError(ValueError):
-    """A text is no size, such as one for the number of steps of a loop."""
+    """A text cannot be read as the size of an axis: JAX writes the number of steps of a loop in other forms."""
 
 
 @dataclass(frozen=True)

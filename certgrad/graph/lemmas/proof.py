@@ -277,7 +277,8 @@ def _judged_once(rules: TracedRules, judged: dict[Any, Proof]) -> Proof:
 def _judged(rules: TracedRules) -> Proof:
     """Return the proof of the programs as written; where that fails, with long literals read as closed forms.
 
-    A proof about programs with rounded constants fails where the constants as they are stored contradict it.
+    The closed form of 0.3989422804014327 is 1/√(2π). A proof does not count if a program decides otherwise, or differs
+    by more than rounding, with its constants as the dtype stores them (`as_stored`).
     """
     plain = Reading()
     proof = _judged_as_read(rules, plain)

@@ -36,7 +36,9 @@ def node_rules(equation: Equation, shapes: ActiveShapes, run: Outputs) -> Rules:
 
     The jvp of a function that has only a `custom_vjp` is that of the function itself, without the rule: once it is
     proved to be the derivative, the adjoint law says that the vjp is right. Outputs that are no floats are converted,
-    so that the lemma says where they are locally constant. `run` computes the equation's outputs.
+    so that the lemma says where they are locally constant. `run` computes the equation's outputs. Of an equation with a
+    custom rule in it, the programs run the declared rules (`without_linear`). `both` gives outputs and cotangents by
+    one run of the vjp.
     """
     forward = _real_outputs(run, shapes.used)
     tangent_of = forward

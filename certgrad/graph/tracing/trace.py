@@ -154,10 +154,12 @@ def _finished(traced: TracedGraph) -> TracedGraph:
 def _traced(fn: Callable[..., Any], read: Specs, title: str, fixed: Mapping[str, Size]) -> TracedGraph:
     """Return the graph of a function at specs, with sizes set by `fixed`; `title` is its name in messages.
 
-    Raises TraceError where JAX cannot trace it or it has side effects.
+    The graph says as well what the code asked while it was traced (`heard`), and which state of objects it changed
+    (`changes`). Raises TraceError where JAX cannot trace it or it has side effects.
     """
     with wide_floats(read.wide):
         table = _jaxpr.dimension_table(read.dims, fixed)
+        # the dimensions that stay open
         names = [d for d in table if d not in fixed or d in _jaxpr.dims_in(table[d])]
         leaves = [
             jax.ShapeDtypeStruct(a.spec.shape(table, {}), dtype)

@@ -277,7 +277,7 @@ class LinearSigns(FormSigns):
 
 
 def _bounded(a: Atom) -> bool:
-    """Return whether `_side_constraints` has more for the atom than its sign."""
+    """Return whether more than its sign is known of such an atom, as −1 ≤ sin p ≤ 1 or n ≥ 1 (`_side_constraints`)."""
     return isinstance(a, (*PREDICATES, Dim)) or (isinstance(a, Fn) and (a.name == "floor" or bool(_size(a))))
 
 

@@ -20,7 +20,7 @@ from certgrad.obligations.balls._values import Array, Context, Value, constant, 
 
 
 def _steered(out: Value, *indices: Value) -> Value:
-    """Return `out`; all its entries are kinks if an index jumps at this very point, or may jump."""
+    """Return `out`, with all its entries marked as kinks if an index jumps at this very point, or may jump."""
     if all(i.tangent is None for i in indices):
         return out
     return Value(out.primal, np.full(out.primal.shape, KINK, dtype=object))

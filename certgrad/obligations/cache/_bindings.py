@@ -27,8 +27,9 @@ def arguments_of(node: ast.AST) -> list[str]:
 def bindings(tree: ast.AST) -> Mapping[str, Sequence[ast.AST]]:
     """Return the nodes that bind each name of a module, a class or a function: the statement, or the value assigned.
 
-    So a name with one node in its list has one meaning. A binding that may run several times, as in a loop, is listed
-    twice; further imports of one module by one name are left out.
+    So a name with one node in its list has one meaning. Listed twice is a binding that may run several times, as in a
+    loop, and one whose value no single node gives: unpacking, `except … as`, a pattern. Further imports of one module
+    by one name are left out.
     """
     bound: dict[str, list[ast.AST]] = {}
     imported: set[str] = set()

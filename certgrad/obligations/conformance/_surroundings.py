@@ -76,9 +76,12 @@ def difference_in_surroundings(
     """Return the first difference between the traced programs and those in other surroundings; None if there is none.
 
     `asked` holds what the code asked at each of some sizes. The rule is traced with each other answer to each question,
-    and again for the questions that it asks then: a breadth-first search over ways to trace it. With `either`, code
-    that asks for dtypes is also traced in float32: as it is, while JAX computes in 64 bits, and there with one float32
-    array alone. Caches are emptied before each trace.
+    and again for the questions that it asks then: a breadth-first search over ways to trace it. Caches are emptied
+    before each trace.
+
+    With `either`, code that asks for the width of floats is also traced with arrays of float32 in three ways: while JAX
+    computes in 32 bits; while it computes in 64 bits; and in 64 bits with one of the first two float arrays in float32
+    and the others in float64.
     """
     waiting: deque[tuple[Way, Sizes]] = deque()
     seen: set[tuple[Way, str]] = set()

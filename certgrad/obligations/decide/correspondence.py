@@ -218,7 +218,10 @@ def _shown_sign(m: _Member, other: _Member, compared: _Comparison) -> int:
 
 @dataclass
 class _Comparison:
-    """Compares terms over the indices of carries, at each step; each difference is examined once."""
+    """Compares terms of two carries for all their indices and at every step of their loops.
+
+    A difference is examined once, also if several rounds of the refinement ask for it.
+    """
 
     region: Region
     steps: Ranges

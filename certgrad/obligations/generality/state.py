@@ -294,7 +294,9 @@ def _reader(value: Any, read: frozenset[str] | None, calls: bool) -> Callable[[]
 
 
 def _used_up(value: Any, kind: type) -> Callable[[Any], Contents] | None:
-    """Return a function that reads what each use of a value changes, or all entries of an array; None for others."""
+    """Return a function that reads the state which each use of a value of type `kind` changes: of an iterator, a
+    generator or a source of random numbers; of an array all entries. None for any other value.
+    """
     if kind is GeneratorType:
         return _of_generator
     if isinstance(value, np.ndarray):

@@ -47,8 +47,9 @@ def folded(poly: Poly) -> Poly:
 
     That is c[t] = (c[t + 1] − b(t))/a(t), for a step a·c + b with a > 0.
 
-    What is read out of a loop after a step is then written by what it carries. The additional step may read rows beyond
-    the end of an array: whatever stood there, the term has the same value.
+    An output that a scan stacks is a term in c[t + 1], the carry after a step; so written, terms in c[t] compare
+    with it. The additional step may read rows beyond the end of an array: whatever stood there, the term has the same
+    value.
     """
 
     def later(a: Atom) -> Poly | None:

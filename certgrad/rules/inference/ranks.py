@@ -316,7 +316,7 @@ class Search:
         return sorted(choices, key=lambda c: (self._in_calls(c), -sum(c.ranks[k] for k in floats)))
 
     def _consistent(self, kinds: tuple[str, ...], highest: int) -> list[_Choice]:
-        """Return the first choice of highest rank `highest` at which the rule runs, and its neighbours; [] if none."""
+        """Return the first choice of ranks up to `highest` at which the rule runs, and those `_beside` it, or []."""
         waiting = deque(self._choices(kinds, highest))
         tried_choices: set[_Choice] = set()
         while waiting and not self._ended():

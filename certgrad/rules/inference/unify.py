@@ -114,8 +114,8 @@ class Unifier:
     def _solved(self, sizes: Sizes, made: list[Sizes], failed: _Failed) -> list[Sizes] | None:
         """Return the equations between sizes with which the function runs, `made` included; None if none are found.
 
-        A depth-first search: each candidate equation is added and the function traced. If it fails differently,
-        the search goes on from that failure.
+        A depth-first search: each candidate is added and the function traced. If it fails differently, the search
+        goes on from that failure; a guessed candidate, for which no comparison asked, has to change the failure.
 
         Args:
             sizes: the sizes of the axes, with the equations in `made` solved.
@@ -123,8 +123,8 @@ class Unifier:
             failed: the failure of the function with `sizes`.
         """
         order = _ORDER.search(str(failed.error))
-        # Code that compares sizes may run with symbols once one is known to be longer: numbers are tried last. That
-        # needs no comparison with a number above all primes (a block of 1,024), as it is false at the primes.
+        # Code that compares two sizes may run with symbols once one is known to be longer, so primes are tried last.
+        # A comparison with a number above all primes (a block of 1,024) does not count: it fails at every prime.
         compares_order = order is not None and not any(
             (parse_size(order[k] or "0").value or 0) > max(PRIMES) for k in (1, 3)
         )

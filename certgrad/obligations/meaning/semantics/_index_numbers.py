@@ -50,7 +50,9 @@ class Case:
 def index_cases(poly: Poly, quotients: bool = True) -> list[Case]:
     """Return the term as index expressions, each under a guard: where(i < 0, i + n, i) is i + n under [i < 0], else i.
 
-    Exactly one guard is 1. Raises UnprovedError where a case is no index expression.
+    Exactly one guard is 1. With `quotients`, an index may have rounded quotients in it, as ⌊i/2⌋, and the number of
+    places of a short axis at which a condition holds is written out first. Only predicates on indices are conditions of
+    a case: those on real numbers stand in its guard alone. Raises UnprovedError where a case is no index expression.
     """
     out: list[Case] = []
 

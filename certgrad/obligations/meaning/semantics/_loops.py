@@ -231,7 +231,11 @@ class _Body:
         return self._with_counters(inputs, [True] * len(self.program.jaxpr.outvars))
 
     def _with_counters(self, inputs: Sequence[Tensor | None], needed: Sequence[bool]) -> list[Tensor | None]:
-        """Return the inputs with needed integer carries that only count as terms in s, so that they may be indices."""
+        """Return the inputs, with each needed integer carry that is a counter replaced by its value as a term in s.
+
+        The step number s is a variable, so that such a carry may stand in an index. A counter's step reads no other
+        carry.
+        """
         out = list(inputs)
         for name, x, start in zip(self.names, self.carries, self.initial, strict=True):
             k = self.names.index(name)

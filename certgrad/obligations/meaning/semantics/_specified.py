@@ -265,8 +265,9 @@ class Entry(Places):
     def _inside(
         self, conditions: tuple[t.Node, ...], then: t.Node, otherwise: t.Node, where: Poly
     ) -> list[tuple[Poly, Tensor]]:
-        """Return the part where all conditions on indices hold, and the rest.
+        """Return values with the 0/1 terms that say where: `then` where all conditions hold, else `otherwise`.
 
+        The conditions are on indices, and `where` is a condition on all of the values.
         Where an index must be a multiple, e = s·j, a variable j over its possible values stands for ⌊e / s⌋.
         """
         over: Dummies = []
