@@ -40,7 +40,7 @@ def angles_cancel(
 ) -> bool:
     """Return whether the term is Σ cofactor·φ with combinations φ of angles and π that are all shown to be 0.
 
-    φ is 0 if the w that `_length` returns for it has the imaginary part 0 and a positive real part. `simplified`
+    φ is 0 if the w that `_direction_of` returns for it has the imaginary part 0 and a positive real part. `simplified`
     returns a term that is equal to its argument under the assumptions, `vanishes` whether its argument is 0 under them.
     """
     groups, rest = by_cofactor(poly, is_angle)
@@ -55,13 +55,13 @@ def angles_cancel(
     if turns.keys() - groups.keys():
         return False
     for key, parts in groups.items():
-        length = _length(parts, turns.get(key, Fraction(0)), facts)
-        if length is None or not vanishes(length[1]) or facts.signs(simplified(length[0])) != POS:
+        direction = _direction_of(parts, turns.get(key, Fraction(0)), facts)
+        if direction is None or not vanishes(direction[1]) or facts.signs(simplified(direction[0])) != POS:
             return False
     return True
 
 
-def _length(parts: list[tuple[Atom, Fraction]], turns: Fraction, facts: Facts) -> Direction | None:
+def _direction_of(parts: list[tuple[Atom, Fraction]], turns: Fraction, facts: Facts) -> Direction | None:
     """Return the real and imaginary part of w (see the head of the file), or None.
 
     None where n·φ is not shown to lie strictly between −2π and 2π, or w would have too many factors. φ is Σ c·angle
