@@ -4,7 +4,7 @@ import jax
 import jax.numpy as jnp
 import pytest
 
-import certgrad
+import certgrad.exact
 
 
 def rule(dtype):
@@ -23,6 +23,13 @@ def test_a_claim_says_up_to_which_size_integers_are_exact_in_floats(dtype, exact
     assert report.verdict == "proved"
     text = f"integers are in the range of int32, and below 2^{exact} where they come from {jnp.dtype(dtype)}"
     assert text in report.rests_on
+
+
+def test_real_numbers_in_unsigned_integers_are_cast_to_integers():
+    """The number of squarings of a matrix exponential is such a one."""
+    result = certgrad.exact.check(jax.scipy.linalg.expm, "2 2 -> 2 2")
+    assert result.verdict == "outside"
+    assert "wrap around" in result.reason
 
 
 def test_float64_holds_each_integer_of_32_bits():

@@ -68,7 +68,12 @@ def _rounds(x: Operand, dtype: Any) -> bool:
 
 
 def _exactly_held(dtype: Any, bits: int) -> str:
-    """Return up to which size integers are exact in a float dtype, in words; "" where all of so many bits are exact."""
+    """Return up to which size integers are exact in a float dtype, in words; "" where all of so many bits are exact.
+
+    It is "" for a dtype of integers too: an array of them may have entries that are read as real numbers.
+    """
+    if sort_of(dtype) != "real":
+        return ""
     exact = jnp.finfo(dtype).nmant + 1
     return f", and below 2^{exact} where they come from {np.dtype(dtype)}" if exact < bits - 1 else ""
 
