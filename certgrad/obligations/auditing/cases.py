@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import cycle
 from math import prod
+from typing import NamedTuple
 
 import msgspec
 
@@ -166,6 +167,17 @@ def _impure(traces: Traces, instance: Instance) -> str:
     return "" if same else "it traces differently a second time: it is impure"
 
 
+class _AtFamily(NamedTuple):
+    """What is claimed at one family of shapes, by obligation."""
+
+    claims: dict[str, CaseClaim]
+    outcomes: dict[str, Outcome]
+    shapes: Shapes
+    """Those at which the claims are stated."""
+    listed: dict[str, list[Clause]]
+    """The general hypotheses at these shapes."""
+
+
 class _FamilyClaims:
     """The claims of a case in one dtype, collected at one family of shapes after the other.
 
@@ -218,8 +230,7 @@ class _FamilyClaims:
             return
         self._examined.add(trace.text)
         instance, programs = trace.instance, trace.programs
-        claims, outcomes, shapes = self._claims_at(trace, fixed)
-        listed = self._specialised(instance, fixed, shapes)
+        claims, outcomes, shapes, listed = self._claims_at(trace, fixed)
         for kind, claim in claims.items():
             # The search for witnesses draws sizes, and may have missed these, at which the program is another one.
             if claim.verdict == "unproved" and fixed and (witness := _witness_at(self.traces, instance, kind, fixed)):
@@ -237,8 +248,8 @@ class _FamilyClaims:
                 claim = msgspec.structs.replace(claim, hypotheses=further)
             self.results[kind].append(claim)
 
-    def _claims_at(self, trace: Trace, fixed: Fixed) -> tuple[dict[str, CaseClaim], dict[str, Outcome], Shapes]:
-        """Return the claims and the outcomes of a trace by obligation, and the shapes at which they are stated.
+    def _claims_at(self, trace: Trace, fixed: Fixed) -> _AtFamily:
+        """Return the claims of a trace, with what they come from.
 
         If a proof at other shapes covers the trace (`Looks.covered`), its hypotheses are taken from there, so that only
         a point that satisfies them is looked for. Else the obligations are proved here.
@@ -254,7 +265,7 @@ class _FamilyClaims:
                 self.traces, instance, shapes, programs, self.record, self._refuted_kinds(), self._open_kinds()
             )
             self.looks.covered.add(shapes, programs, outcomes)
-            return claims, outcomes, shapes
+            return _AtFamily(claims, outcomes, shapes, listed)
         hypotheses, shapes, primitives = covered
         self.record.primitives.update(dict.fromkeys(primitives))
         outcomes = {kind: Outcome(list(c), ranges=self._ranges.get(kind, {})) for kind, c in hypotheses.items()}
@@ -262,7 +273,7 @@ class _FamilyClaims:
             kind: judged(self.traces, instance, kind, outcome, self.record, shapes)
             for kind, outcome in outcomes.items()
         }
-        return claims, outcomes, shapes
+        return _AtFamily(claims, outcomes, shapes, self._specialised(instance, fixed, shapes))
 
     def _specialised(self, instance: Instance, fixed: Fixed, shapes: Shapes) -> dict[str, list[Clause]]:
         """Return the general hypotheses, by obligation, written for another family of shapes."""

@@ -145,9 +145,8 @@ def look_outside(seen: Outside, at: AtShape, looks: Sequence[Look], rng: Random)
         return
     kinks = 0
     with s.precision(PRECISION), suppress(UnfitError, BallError):
-        for point in _points(at, looks, seen.kinked, rng):
-            claims = [(look, failing) for look in looks if (failing := look.broken(at, point.inputs))]
-            broken = {statement for _, failing in claims for statement in failing}
+        for point, claims in _points(at, looks, seen.kinked, rng):
+            broken = _statements(claims)
             try:
                 if (wrong := _wrong_claim_at(at, claims, point, rng)) is not None:
                     seen.wrong = wrong
@@ -194,31 +193,40 @@ Excluding = Sequence[tuple[Look, list[Statement]]]
 """Claims of which hypotheses exclude a point, each with these hypotheses."""
 
 
-def _points(at: AtShape, looks: Sequence[Look], kinked: Set[Statement], rng: Random) -> Iterator[Point]:
-    """Yield points that hypotheses of some claim exclude.
+def _statements(claims: Excluding) -> set[Statement]:
+    """Return the hypotheses that exclude a point, of all claims."""
+    return {statement for _, failing in claims for statement in failing}
+
+
+def _points(
+    at: AtShape, looks: Sequence[Look], kinked: Set[Statement], rng: Random
+) -> Iterator[tuple[Point, Excluding]]:
+    """Yield points that hypotheses of some claim exclude, with these claims.
 
     At a drawn point several hypotheses fail, most often. So if there are several, a point inside all of them comes
     first and is changed in one entry, until a single one fails; points of hypotheses that are already `kinked` (the
     forward has no derivative where they alone fail) are left out. Then follow drawn points and points on boundaries.
     """
 
-    def broken(point: Point) -> set[Statement]:
-        return {statement for look in looks for statement in look.broken(at, point.inputs)}
+    def excluding(inputs: Sequence[Array]) -> Excluding:
+        return [(look, failing) for look in looks if (failing := look.broken(at, inputs))]
 
     several = len({statement for look in looks for statement, _ in look.excluding}) > 1
-    point_inside = at.space.draw(GENERIC, rng, lambda x: at.holds(at.asked.all, x)) if several else None
-    for beside in (
-        chain(_beside(at, point_inside, rng), _on_boundaries(at, point_inside)) if point_inside is not None else ()
-    ):
-        if len(failing := broken(beside)) == 1 and not failing & kinked:
-            yield beside
+    inside = at.space.draw(GENERIC, rng, lambda inputs: at.holds(at.asked.all, inputs)) if several else None
+    if inside is not None:
+        for point in chain(_beside(at, inside, rng), _on_boundaries(at, inside)):
+            claims = excluding(point.inputs)
+            if len(failing := _statements(claims)) == 1 and not failing & kinked:
+                yield point, claims
     for k in DRAWS:
         drawn = at.space.draw(k, rng, lambda inputs: any(look.broken(at, inputs) for look in looks), _TRIES)
         if drawn is None:
             break
-        yield drawn
-    start = at.space.draw(GENERIC, rng, lambda x: at.holds(looks[0].domain, x)) if point_inside is None else None
-    yield from filter(broken, _on_boundaries(at, start)) if start is not None else ()
+        yield drawn, excluding(drawn.inputs)
+    start = at.space.draw(GENERIC, rng, lambda inputs: at.holds(looks[0].domain, inputs)) if inside is None else None
+    for point in _on_boundaries(at, start) if start is not None else ():
+        if claims := excluding(point.inputs):
+            yield point, claims
 
 
 def _beside(at: AtShape, inside: Point, rng: Random) -> Iterator[Point]:
