@@ -39,7 +39,9 @@ def page(entries: Sequence[Entry], found: Mapping[str, Record], audited: Mapping
         if any(e.source == source for e in group)
     ]
     rows += [_row("", of, group, found) for of, group in (("right, proved", right), ("wrong", wrong)) if group]
-    levels = Counter(found[e.id].scope[0].partition(", in ")[0] for e in right if good(e, found[e.id]))
+    agreeing = [found[e.id] for e in right if good(e, found[e.id])]
+    levels = Counter(record.scope[0].partition(", in ")[0] for record in agreeing)
+    limits = Counter(record.scope[1] for record in agreeing if len(record.scope) > 1)
     open_ = [e for e in (*right, *wrong) if not good(e, found[e.id])]
     slowest = sorted(right + wrong, key=lambda e: -found[e.id].seconds)[:10]
     return "\n\n".join(
@@ -48,7 +50,10 @@ def page(entries: Sequence[Entry], found: Mapping[str, Record], audited: Mapping
             table(("source", "rules", "number", "as they should", "share", "median s", "slowest s"), rows),
             "## Levels",
             table(("level", "rules"), [(level, str(n)) for level, n in levels.most_common()]),
-            _bounds([found[e.id] for e in right if good(e, found[e.id])]),
+            _bounds(agreeing),
+            "## Why there is no theorem",
+            "What keeps an agreement from being one for all sizes (docs/exact.md, All sizes).",
+            table(("reason", "rules"), [(reason, str(n)) for reason, n in limits.most_common()]),
             "## What did not come out so",
             EXPLAINED,
             table(("class", "rules"), [(c, str(n)) for c, n in Counter(map(_class(found), open_)).most_common()]),
@@ -62,7 +67,7 @@ def page(entries: Sequence[Entry], found: Mapping[str, Record], audited: Mapping
 
 def _bounds(found: Sequence[Record]) -> str:
     """Of what agrees, the bounds on the error."""
-    exact = [int(one.limits[0]) for one in found if one.scope != ["at points"]]
+    exact = [int(one.limits[0]) for one in found if one.scope[0] != "at points"]
     rest = f"{len(found) - len(exact)} rules agree at points alone: no bound below 2^-80 is known of them."
     if not exact:
         return rest

@@ -46,7 +46,7 @@ def checked(entry: Entry) -> Record:
         found = {
             "verdict": result.verdict,
             "reason": result.reason,
-            "scope": [exact.level(result).partition(":")[0]],
+            "scope": [exact.level(result).partition(":")[0], *([result.limited] if result.limited else [])],
             "limits": [] if result.bound is None else [str(result.bound)],
             "sizes": [{k: v for k, v in one.items() if v > 0} for one in result.sizes],
         }
