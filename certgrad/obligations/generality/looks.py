@@ -15,8 +15,9 @@ from certgrad._subject import Subject
 from certgrad.errors import CertgradError
 from certgrad.obligations.prove.problem import Programs
 
+from .contrary_cases import contrary_cases
 from .covered import Covered
-from .decisions import Fixed, asks, contrary_cases, of_broadcasts, shapes_text
+from .decisions import Fixed, asks, of_broadcasts, shapes_text
 from .instances import Family, Instance
 from .rank_blind import rank_sensitive
 from .ranks import SplitGroupError
