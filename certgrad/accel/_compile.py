@@ -16,7 +16,8 @@ from certgrad.accel._options import PLAIN, Options
 from certgrad.accel._sweep import Cotangents, Sweep, Values
 from certgrad.errors import CertgradError, UsageError
 from certgrad.graph.certificate import GraphCertificate, Step
-from certgrad.graph.certifying.certify import Certification, certification, digest
+from certgrad.graph.certifying.certify import Certification, certification
+from certgrad.graph.certifying.provenance import digest
 from certgrad.graph.induction.induction import Induction
 from certgrad.graph.ir import Ref
 from certgrad.graph.points.run import Run

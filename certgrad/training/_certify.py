@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import lru_cache
 
 import jax.numpy as jnp
@@ -61,63 +62,43 @@ def step_certificate(
             no signs.
     """
     seed = seed_theorem()
+    hypotheses = _update_hypotheses(update, trained, unchanged, equality, invariant)
     # The step is right if the gradient is, the sweep starts from the right seed, and the program is the stated update.
     verdict = worst([gradient.verdict, seed.verdict, equality.verdict])
-    # Hypotheses of the update that nobody has to check: those that every step keeps, and those on moments, gradients
-    # and parameters that follow from the update's conditions on its hyperparameters.
-    kept_hypotheses = _kept_hypotheses(equality, update, invariant, trained)
-    on_arrays = names_of(update, trained, (THETA, GRADIENT, *update.moments))
-    on_values = names_of(update, [*trained, *unchanged], (THETA, GRADIENT))
-    if invariant is None or invariant.proved:  # the conditions and the signs then hold at each step
-        on_state = [h for h in equality.claim.hypotheses if h not in kept_hypotheses and on_arrays & arrays(h.tree)]
-        implied_hypotheses = [h for h in on_state if implied(h.tree, update, trained)]
-    else:
-        implied_hypotheses = []
-    hypotheses = [f"gradient: {h}" for h in dict.fromkeys(h.text for h in gradient.hypotheses)]
-    hypotheses += [f"gradient: {d}" for d in gradient.dimensions]
-    of_update = [h.text for h in equality.claim.hypotheses if h not in kept_hypotheses and h not in implied_hypotheses]
-    if implied_hypotheses:
-        of_update = list(dict.fromkeys([*of_update, *update.conditions]))
-    hypotheses += [f"update: {text}" for text in of_update]
     findings = list(gradient.findings)
     if not equality.proved:
         where = f" ({at_witness(equality.witness)})" if equality.witness is not None else ""
         findings.append(f"the update {program} is {equality.verdict}: {equality.reason}{where}")
-    # A hypothesis on gradients or parameters cannot be checked ahead: with one, the step is not proved.
-    if open_hypotheses := [
-        h.text for h in equality.claim.hypotheses if on_values & arrays(h.tree) and h not in implied_hypotheses
-    ]:
+    if hypotheses.unknown:
         verdict = worst([verdict, "unproved"])
         findings.append(
-            f"the update {program} is the stated one where {', '.join(open_hypotheses)}; whether gradients and "
+            f"the update {program} is the stated one where {', '.join(hypotheses.unknown)}; whether gradients and "
             "parameters are ever like that, under the hypotheses of the gradient, is not known"
         )
-    loss = gradient.graph.name
-    names = ", ".join(trained)
-    conclusions = [
-        _of_gradient(gradient, seed, trained),
-        Conclusion(
-            name="update",
-            statement=f"{'; '.join(update.formula)}, for every θ in {names}",
-            holds=equality.proved and not open_hypotheses,
-        ),
-        Conclusion(
-            name="the rest",
-            statement=f"unchanged: {', '.join(unchanged) or 'no other parameter'}",
-            holds=equality.proved and not open_hypotheses,
-        ),
-    ]
+    of_update_hold = equality.proved and not hypotheses.unknown
     return StepCertificate(
         format=FORMAT,
-        loss=loss,
+        loss=gradient.graph.name,
         update=_statement(update),
         program=program,
         trained=trained,
         unchanged=unchanged,
         verdict=verdict,
-        conclusions=conclusions,
-        hypotheses=hypotheses,
-        kept=[h.text for h in kept_hypotheses],
+        conclusions=[
+            _of_gradient(gradient, seed, trained),
+            Conclusion(
+                name="update",
+                statement=f"{'; '.join(update.formula)}, for every θ in {', '.join(trained)}",
+                holds=of_update_hold,
+            ),
+            Conclusion(
+                name="the rest",
+                statement=f"unchanged: {', '.join(unchanged) or 'no other parameter'}",
+                holds=of_update_hold,
+            ),
+        ],
+        hypotheses=[*_gradient_hypotheses(gradient), *(f"update: {text}" for text in hypotheses.to_check)],
+        kept=[h.text for h in hypotheses.kept],
         findings=findings,
         assumptions=[*gradient.assumptions, *(f"In the update, {note}." for note in equality.rests_on)],
         gradient=gradient,
@@ -127,12 +108,42 @@ def step_certificate(
     )
 
 
+@dataclass(frozen=True)
+class _UpdateHypotheses:
+    """The hypotheses under which the program takes the stated step, by who sees that they hold."""
+
+    kept: list[Hypothesis]
+    """Those on the state that hold at the start and that every step keeps: nobody has to check them."""
+    to_check: list[str]
+    """The others as texts, with the update's conditions on its hyperparameters in place of what these imply."""
+    unknown: list[str]
+    """Those among the others on gradients or parameters, as texts: they cannot be checked before the step."""
+
+
+def _update_hypotheses(
+    update: Update, trained: list[str], unchanged: list[str], equality: Equality, invariant: Equality | None
+) -> _UpdateHypotheses:
+    """Return the hypotheses of the proof of the update. The arguments are those of `step_certificate`."""
+    kept = _kept_hypotheses(equality, update, invariant, trained)
+    on_arrays = names_of(update, trained, (THETA, GRADIENT, *update.moments))
+    on_values = names_of(update, [*trained, *unchanged], (THETA, GRADIENT))
+    # Some on moments, gradients and parameters follow from the update's conditions, if the signs hold at each step.
+    implied_hypotheses: list[Hypothesis] = []
+    if invariant is None or invariant.proved:
+        on_state = [h for h in equality.claim.hypotheses if h not in kept and on_arrays & arrays(h.tree)]
+        implied_hypotheses = [h for h in on_state if implied(h.tree, update, trained)]
+    to_check = [h.text for h in equality.claim.hypotheses if h not in kept and h not in implied_hypotheses]
+    if implied_hypotheses:
+        to_check = list(dict.fromkeys([*to_check, *update.conditions]))
+    unknown = [h.text for h in equality.claim.hypotheses if on_values & arrays(h.tree) and h not in implied_hypotheses]
+    return _UpdateHypotheses(kept, to_check, unknown)
+
+
 def unstated_certificate(
     gradient: GraphCertificate, update: Update, trained: list[str], unchanged: list[str]
 ) -> StepCertificate:
     """Return the certificate of a step without a formula: that the gradient is right, and which parameters stay."""
     seed = seed_theorem()
-    hypotheses = [f"gradient: {h}" for h in dict.fromkeys(h.text for h in gradient.hypotheses)]
     rest = "unchanged: " + (", ".join(unchanged) or "no other parameter") + ": the transformation is given no other"
     return StepCertificate(
         format=FORMAT,
@@ -146,7 +157,7 @@ def unstated_certificate(
             _of_gradient(gradient, seed, trained),
             Conclusion(name="the rest", statement=rest, holds=True),
         ],
-        hypotheses=[*hypotheses, *(f"gradient: {d}" for d in gradient.dimensions)],
+        hypotheses=_gradient_hypotheses(gradient),
         kept=[],
         findings=list(gradient.findings),
         assumptions=[
@@ -158,6 +169,12 @@ def unstated_certificate(
         equality=None,
         invariant=None,
     )
+
+
+def _gradient_hypotheses(gradient: GraphCertificate) -> list[str]:
+    """Return the hypotheses of the gradient, each once, then those on sizes."""
+    texts = [*dict.fromkeys(h.text for h in gradient.hypotheses), *gradient.dimensions]
+    return [f"gradient: {text}" for text in texts]
 
 
 def _of_gradient(gradient: GraphCertificate, seed: Theorem, trained: list[str]) -> Conclusion:

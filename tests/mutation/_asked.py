@@ -5,8 +5,7 @@ from __future__ import annotations
 import signal
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, replace
 from types import FrameType
 from typing import Any
 
@@ -23,6 +22,7 @@ from certgrad.obligations.balls import (
     MalformedRule,
     NotDifferentiable,
     Point,
+    SearchLimits,
     Undecided,
     Unsupported,
     find_witness,
@@ -100,7 +100,11 @@ def limit(seconds: float) -> Iterator[None]:
 def hurried() -> Iterator[None]:
     """Witnesses are not made simpler for readers."""
     before = witnesses.find_witness
-    witnesses.find_witness = partial(find_witness, shrink=False)
+
+    def without_shrinking(*arguments: Any, limits: SearchLimits, **others: Any) -> Any:
+        return find_witness(*arguments, limits=replace(limits, shrink=False), **others)
+
+    witnesses.find_witness = without_shrinking
     try:
         yield
     finally:

@@ -12,7 +12,7 @@ from certgrad.accel.verify._evaluate import Counts, NotEvaluatedError
 from certgrad.accel.verify._steps import Shared, StepError, Walk
 from certgrad.errors import CertgradError
 from certgrad.graph.certificate import FORMAT, GraphCertificate, checksum
-from certgrad.graph.certifying.certify import digest, installed, kinds_of
+from certgrad.graph.certifying.provenance import digest, installed, kinds_of
 from certgrad.graph.induction.conclusions import ASSUMPTIONS, conclusions
 from certgrad.graph.induction.induction import Shared as Proofs
 from certgrad.graph.induction.regions import joined_as

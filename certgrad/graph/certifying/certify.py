@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -13,12 +12,13 @@ from typing import Any
 import msgspec
 
 from certgrad.errors import TraceError
-from certgrad.graph.certificate import FORMAT, GraphCertificate, Lemma, Step, pieces, sealed
+from certgrad.graph.certificate import FORMAT, GraphCertificate, Lemma, NodeHypothesis, Step, Theorem, sealed
 from certgrad.graph.certifying.at_arrays import at_arrays
 from certgrad.graph.certifying.at_numbers import rules_are_those_of_lemmas
 from certgrad.graph.certifying.look import defects
 from certgrad.graph.certifying.negligible import with_open_sets
 from certgrad.graph.certifying.own_witness import NO_POINT_FOUND, OwnWitness, at_witness, own_witness, refuted_kinds
+from certgrad.graph.certifying.provenance import digest, installed, kinds_of, traced_in
 from certgrad.graph.certifying.restricted_domain import again_where_right, conditions_text
 from certgrad.graph.induction.comparisons import joins_comparisons, with_comparisons
 from certgrad.graph.induction.conclusions import ASSUMPTIONS, DRAWS_ARE_FIXED, conclusions
@@ -31,21 +31,23 @@ from certgrad.graph.lemmas.lemma import Lemmas
 from certgrad.graph.points.run import Place
 from certgrad.graph.points.satisfiable import PointSearch, satisfiable
 from certgrad.graph.tracing.cases import CASES, Case, Key, asked_by_rules, at_numbers, other_programs
-from certgrad.graph.tracing.jaxpr import bytes_of
 from certgrad.graph.tracing.subject import measured, rules_of_users, unlike_its_graph
-from certgrad.graph.tracing.trace import TracedGraph, equations_in, nodes_of
+from certgrad.graph.tracing.trace import TracedGraph
 from certgrad.graph.tracing.values import Values
 from certgrad.language.sizes import at_sizes
-from certgrad.obligations.certificate import KERNEL, PROOFS, PROVED_AS_WRITTEN, VerdictName, holding, worst
+from certgrad.obligations.certificate import PROOFS, PROVED_AS_WRITTEN, VerdictName, holding, worst
 from certgrad.obligations.conformance import Conformance
 from certgrad.obligations.generality.decisions import UNANSWERABLE, Fixed, Sample, rendering
 from certgrad.obligations.generality.reach import reachable_from
 from certgrad.obligations.tracing.jax_dimensions import sizes_as_integers
-from certgrad.obligations.tracing.jax_internals import versions
 from certgrad.process.threads import without_collection
 from certgrad.signatures.sizes import Size
 
 LARGE = ". Each takes long at these sizes: with the batch left open, as in `n 3 64 64`, more are tried"
+SEEN_IN_FLOATS = (
+    "That some point satisfies all hypotheses was seen in float64, not proved: at these sizes rigorous "
+    "arithmetic takes too long."
+)
 CERTIFIED_TOO = "Where {}, the function is another program than this graph. That one was certified too."
 RULE_CERTIFIED_TOO = "Where {}, a rule is another program than in this graph. That one was certified too."
 
@@ -92,10 +94,10 @@ def _certification(traced: TracedGraph, compare: bool, shared: Shared) -> Certif
     """Certify a graph with the lemmas in `shared`. Raises TraceError where the graph is not well formed."""
     if problem := traced.check() or traced.changed():
         raise TraceError(f"The graph of {traced.ir.name} is not well formed: {problem}. Trace the function again.")
-    induction, looked = _run_induction(traced, shared)
-    elsewhere = _elsewhere(induction)
-    certificate = _certificate(induction, compare, looked, elsewhere)
-    return Certification(induction.traced, certificate, induction, elsewhere.refuted)
+    induction, point_search = _run_induction(traced, shared)
+    elsewhere = _at_other_sizes(induction)
+    certificate = _certificate(induction, compare, point_search, elsewhere)
+    return Certification(induction.traced, certificate, induction, elsewhere.witness)
 
 
 def _run_induction(traced: TracedGraph, shared: Shared) -> tuple[Induction, PointSearch | None]:
@@ -104,15 +106,15 @@ def _run_induction(traced: TracedGraph, shared: Shared) -> tuple[Induction, Poin
     Where no point is found, comparisons are joined with operations before them, if a point is found for that graph.
     """
     induction = Induction(_well_formed(traced, with_regions(traced, shared)), shared).run()
-    looked = _looked_for(induction)
-    if looked is not None and looked.found == "none":
-        whole = with_comparisons(traced, induction, looked.never)
-        if whole is not None:
-            joined_induction = Induction(_well_formed(traced, whole), shared).run()
-            joined_search = _looked_for(joined_induction)
+    search = _point_search(induction)
+    if search is not None and search.found == "none":
+        joined = with_comparisons(traced, induction, search.never)
+        if joined is not None:
+            joined_induction = Induction(_well_formed(traced, joined), shared).run()
+            joined_search = _point_search(joined_induction)
             if joined_search is not None and joined_search.found != "none":
                 return joined_induction, joined_search
-    return induction, looked
+    return induction, search
 
 
 def _well_formed(traced: TracedGraph, joined: TracedGraph) -> TracedGraph:
@@ -122,7 +124,7 @@ def _well_formed(traced: TracedGraph, joined: TracedGraph) -> TracedGraph:
     return joined
 
 
-def _looked_for(induction: Induction) -> PointSearch | None:
+def _point_search(induction: Induction) -> PointSearch | None:
     """Return the result of the search for a point inside the hypotheses; None where a step is not proved."""
     if not all(s.verdict in PROOFS for s in induction.steps):
         return None
@@ -130,159 +132,159 @@ def _looked_for(induction: Induction) -> PointSearch | None:
 
 
 def _certificate(
-    induction: Induction, compare: bool, looked: PointSearch | None, there: Elsewhere, outside: bool = True
+    induction: Induction, compare: bool, point_search: PointSearch | None, elsewhere: AtOtherSizes
 ) -> GraphCertificate:
-    """Return the certificate of a graph. With `outside`, rules are also evaluated where the hypotheses do not hold.
+    """Return the certificate of a graph: its verdict, the steps and lemmas behind it, and what it rests on.
 
-    `looked` is the result of the search for a point, `there` that of other sizes. The verdict is the worst of the
-    steps, the theorems on sweeps, and "unproved" if something is unanswered: at other sizes, in a comparison with calls
-    (`compare`), for outputs that are no numbers. A refuted step refutes the graph only with a witness of the whole
-    graph, or at other sizes. A proof needs a point that satisfies the hypotheses.
+    With `compare`, calls of the function are compared with its trace. `point_search` is the result of the search for a
+    point that satisfies all hypotheses, None where a step is not proved.
     """
-    traced, graph, shared = induction.traced, induction.traced.ir, induction.shared
-    steps = induction.steps = with_open_sets(induction, _with_cotangents(induction))
-    hypotheses = [h for s in steps for h in s.hypotheses]
-    dimensions, unanswered = [*induction.dimensions, *there.asked], list(there.findings)
-    if all(s.verdict in PROOFS for s in steps):
-        size_conditions, failures = _at_numbers(induction, outside)
-        dimensions, unanswered = dimensions + size_conditions, unanswered + failures
-        unanswered += filter(None, [unlike_its_graph(traced)])
-    compare = compare and not unanswered and all(s.verdict in PROOFS for s in steps)
-    comparison = measured(traced) if compare else Conformance(())
-    if comparison.difference is not None:
-        unanswered.append(f"what runs is not what was traced: {comparison.difference.reason}")
-    dimensions = sorted(dict.fromkeys(dimensions))
-    findings = [_finding(graph.nodes[s.node], s, shared.used) for s in steps if s.verdict not in PROVED_AS_WRITTEN]
-    unanswered += [f"output {k} is {NO_NUMBER}" for k, o in enumerate(graph.outputs) if no_number(o)]
-    findings += unanswered
-    laws = theorems(kinds_of(traced))
-    findings += [f"the theorem on {law.name} is unproved" for law in laws if law.verdict != "proved"]
-    of_questions: VerdictName = "unproved" if unanswered else "proved"
-    verdict = worst([*(s.verdict for s in steps), *(law.verdict for law in laws), of_questions])
-    if verdict == "refuted" and (restricted := again_where_right(induction)) is not None:
-        restricted_induction, nodes = restricted
-        if (
-            _certificate(
-                restricted_induction,
-                compare,
-                _looked_for(restricted_induction),
-                _elsewhere(restricted_induction),
-                outside=False,
-            ).verdict
-            in PROOFS
-        ):
-            findings.append(conditions_text(restricted_induction, nodes))
-    if verdict == "refuted":
-        witness = own_witness(induction, refuted_kinds(steps, shared.used))
-        verdict = "unproved" if witness is None else verdict
-        findings.append(
-            NO_POINT_FOUND if witness is None else f"the graph is refuted: {witness} ({at_witness(witness.witness)})"
-        )
-    if verdict == "surrogate" and shared.lemmas.not_begun:
-        verdict = "unproved"  # a lemma that was not begun might have failed
-        findings.append(shared.lemmas.not_begun)
-    if there.refuted is not None:
-        verdict = "refuted"
-    assumptions = [*ASSUMPTIONS, *there.others]
-    if verdict in PROOFS:
-        assert looked is not None
-        if (unsatisfied := _unsatisfied(looked)) is not None:
-            verdict = "unproved"
-            findings.append(unsatisfied)
-        elif looked.found == "in floats":
-            assumptions.append(
-                "That some point satisfies all hypotheses was seen in float64, not proved: at these sizes rigorous "
-                "arithmetic takes too long."
-            )
-    if verdict in PROVED_AS_WRITTEN:
-        verdict = holding(hypotheses or dimensions)
-    arrays = traced.specs.arrays if hypotheses and verdict in PROOFS else None
-    lemmas = sorted(shared.used.values(), key=lambda one: (one.name, one.signature, one.digest))
+    traced, graph = induction.traced, induction.traced.ir
+    judgement = _judgement(induction, compare, point_search, elsewhere)
+    proved = judgement.verdict in PROOFS
+    steps, hypotheses = induction.steps, _hypotheses(induction)
+    arrays = traced.specs.arrays if hypotheses and proved else None
+    lemmas = sorted(induction.shared.used.values(), key=lambda lemma: (lemma.name, lemma.signature, lemma.digest))
     certificate = GraphCertificate(
         format=FORMAT,
         graph=graph,
-        verdict=verdict,
-        conclusions=conclusions(graph, verdict in PROOFS),
+        verdict=judgement.verdict,
+        conclusions=conclusions(graph, proved),
         hypotheses=hypotheses,
-        dimensions=dimensions,
+        dimensions=judgement.dimensions,
         lemmas=lemmas,
-        theorems=laws,
+        theorems=judgement.laws,
         steps=steps,
-        findings=findings,
+        findings=judgement.findings,
         assumptions=[
-            *assumptions,
+            *ASSUMPTIONS,
+            *elsewhere.assumptions,
+            *([SEEN_IN_FLOATS] if proved and point_search is not None and point_search.found == "in floats" else []),
             *([DRAWS_ARE_FIXED] if "draw" in kinds_of(traced) else []),
-            *([f"This is of {comparison.only}."] if comparison.only else []),
-            *sorted({f"In {one.name}, {note}." for one in lemmas for note in one.idealisations}),
+            *([f"This is of {judgement.comparison.only}."] if judgement.comparison.only else []),
+            *sorted({f"In {lemma.name}, {note}." for lemma in lemmas for note in lemma.idealisations}),
         ],
-        digest=digest(traced, steps, [t.digest for t in laws]),
+        digest=digest(traced, steps, [law.digest for law in judgement.laws]),
         versions=installed(),
-        measured=list(comparison.compared),
+        measured=list(judgement.comparison.compared),
         traced_in=traced_in(traced),
         at_arrays=[] if arrays is None else at_arrays(induction, arrays),
     )
     return sealed(certificate)
 
 
-def _unsatisfied(looked: PointSearch) -> str | None:
+@dataclass(frozen=True)
+class _Judgement:
+    """The verdict of a graph, with the claims beside its steps and the findings that led to it."""
+
+    verdict: VerdictName
+    dimensions: list[str]
+    """The hypotheses on sizes, sorted."""
+    laws: list[Theorem]
+    comparison: Conformance
+    findings: list[str]
+
+
+def _judgement(
+    induction: Induction,
+    compare: bool,
+    point_search: PointSearch | None,
+    elsewhere: AtOtherSizes,
+    outside: bool = True,
+) -> _Judgement:
+    """Return the verdict of a graph, and complete the steps of its induction: with open sets and cotangents.
+
+    The verdict is the worst of the steps, the theorems on sweeps, and "unproved" if a question is unanswered. A refuted
+    step refutes the graph only with a witness of the whole graph, or at other sizes. A proof needs a point that
+    satisfies the hypotheses. `compare` and `outside` are those of `_answers`.
+    """
+    shared = induction.shared
+    steps = induction.steps = with_open_sets(induction, _with_cotangents(induction))
+    dimensions, unanswered, comparison = _answers(induction, compare, elsewhere, outside)
+    laws = theorems(kinds_of(induction.traced))
+    nodes = induction.traced.ir.nodes
+    findings = [
+        *(_finding(nodes[s.node], s, shared.used) for s in steps if s.verdict not in PROVED_AS_WRITTEN),
+        *unanswered,
+        *(f"the theorem on {law.name} is unproved" for law in laws if law.verdict != "proved"),
+    ]
+    of_questions: VerdictName = "unproved" if unanswered else "proved"
+    verdict = worst([*(s.verdict for s in steps), *(law.verdict for law in laws), of_questions])
+    if verdict == "refuted":
+        findings += _conditions_where_proved(induction)
+        witness = own_witness(induction, refuted_kinds(steps, shared.used))
+        if witness is None:
+            verdict = "unproved"
+            findings.append(NO_POINT_FOUND)
+        else:
+            findings.append(f"the graph is refuted: {witness} ({at_witness(witness.witness)})")
+    if verdict == "surrogate" and shared.lemmas.not_begun:
+        verdict = "unproved"  # a lemma that was not begun might have failed
+        findings.append(shared.lemmas.not_begun)
+    if elsewhere.witness is not None:
+        verdict = "refuted"
+    if verdict in PROOFS:
+        assert point_search is not None
+        if (unsatisfied := _unsatisfied(point_search)) is not None:
+            verdict = "unproved"
+            findings.append(unsatisfied)
+    if verdict in PROVED_AS_WRITTEN:
+        verdict = holding(_hypotheses(induction) or dimensions)
+    return _Judgement(verdict, dimensions, laws, comparison, findings)
+
+
+def _answers(
+    induction: Induction, compare: bool, elsewhere: AtOtherSizes, outside: bool
+) -> tuple[list[str], list[str], Conformance]:
+    """Return the hypotheses on sizes, findings on questions without an answer, and the comparison with calls.
+
+    Questions are: what the function does at other sizes, whether it runs what was traced, whether outputs are numbers.
+    Calls are compared only with `compare`, and where nothing else prevents a proof. With `outside`, rules are also
+    evaluated where the hypotheses do not hold.
+    """
+    traced = induction.traced
+    dimensions, unanswered = [*induction.dimensions, *elsewhere.hypotheses], list(elsewhere.findings)
+    all_proved = all(s.verdict in PROOFS for s in induction.steps)
+    if all_proved:
+        size_conditions, failures = _at_numbers(induction, outside)
+        dimensions += size_conditions
+        unanswered += failures
+        unanswered += filter(None, [unlike_its_graph(traced)])
+    comparison = measured(traced) if compare and all_proved and not unanswered else Conformance(())
+    if comparison.difference is not None:
+        unanswered.append(f"what runs is not what was traced: {comparison.difference.reason}")
+    unanswered += [f"output {k} is {NO_NUMBER}" for k, o in enumerate(traced.ir.outputs) if no_number(o)]
+    return sorted(dict.fromkeys(dimensions)), unanswered, comparison
+
+
+def _conditions_where_proved(induction: Induction) -> list[str]:
+    """Return the finding that names conditions under which a refuted graph is proved; [] where none are found."""
+    restricted = again_where_right(induction)
+    if restricted is None:
+        return []
+    restricted_induction, nodes = restricted
+    judgement = _judgement(
+        restricted_induction,
+        compare=False,
+        point_search=_point_search(restricted_induction),
+        elsewhere=_at_other_sizes(restricted_induction),
+        outside=False,
+    )
+    return [conditions_text(restricted_induction, nodes)] if judgement.verdict in PROOFS else []
+
+
+def _hypotheses(induction: Induction) -> list[NodeHypothesis]:
+    return [h for s in induction.steps for h in s.hypotheses]
+
+
+def _unsatisfied(search: PointSearch) -> str | None:
     """Return the finding that no point was found which satisfies all hypotheses; None if one was."""
-    if looked.found != "none":
+    if search.found != "none":
         return None
     return (
-        f"{looked.tried} points were tried, and none was found that satisfies all hypotheses: "
-        f"nothing shows that they can hold together{LARGE if looked.cut_short else ''}"
+        f"{search.tried} points were tried, and none was found that satisfies all hypotheses: "
+        f"nothing shows that they can hold together{LARGE if search.cut_short else ''}"
     )
-
-
-def installed() -> dict[str, str]:
-    """Return the versions of libraries and kernel that a certificate made now rests on."""
-    return {**versions(), "kernel": KERNEL}
-
-
-def traced_in(traced: TracedGraph) -> str:
-    """Return, as text, the dtypes of the program's floats and whether JAX had 64-bit numbers."""
-    reals = dtypes_of(traced) or ["no floats"]
-    return f"{', '.join(reals)}, {'with' if traced.specs.wide else 'without'} 64-bit numbers"
-
-
-def dtypes_of(traced: TracedGraph) -> list[str]:
-    """Return the dtypes of the program's floats, in order of their names."""
-    alone = (n.outputs for n in nodes_of(traced) if n.kind in ("input", "constant"))
-    outputs = [*alone, *(equation.output_types for equation in equations_in(traced))]
-    return sorted({o.dtype for row in outputs for o in row if o.real})
-
-
-def digest(traced: TracedGraph, steps: list[Step], laws: list[str]) -> str:
-    """Return a digest of what the certificate rests on: the graph, its constants, each step's lemma, the theorems."""
-    hasher = hashlib.blake2b(digest_size=32)
-    lemmas = [s.lemma if not s.inside else [s.lemma, *_inner_lemmas(s)] for s in steps]
-    for piece in chain(pieces(traced.ir), pieces(lemmas)):
-        hasher.update(piece)
-    _add_constants(hasher, traced)
-    for law in laws:
-        hasher.update(law.encode())
-    return hasher.hexdigest()
-
-
-def kinds_of(traced: TracedGraph) -> set[str]:
-    """Return the kinds of nodes in a graph and in the graphs inside it."""
-    inner = (kind for bodies in traced.bodies.values() for body in bodies for kind in kinds_of(body))
-    return {*(n.kind for n in traced.nodes), *inner}
-
-
-def _inner_lemmas(step: Step) -> list[str]:
-    return [text for part in step.inside for s in part.steps for text in (s.lemma, *_inner_lemmas(s))]
-
-
-def _add_constants(found: object, traced: TracedGraph) -> None:
-    """Add the constants of a graph and of the graphs inside it to a digest."""
-    for node, value in sorted(traced.constants.items()):
-        dtype, shape, contents = bytes_of(value)
-        found.update(f"{node} {dtype} {shape}".encode())  # type: ignore[attr-defined]
-        found.update(contents)  # type: ignore[attr-defined]
-    for bodies in traced.bodies.values():
-        for body in bodies:
-            _add_constants(found, body)
 
 
 def _with_cotangents(induction: Induction) -> list[Step]:
@@ -292,28 +294,28 @@ def _with_cotangents(induction: Induction) -> list[Step]:
 
 
 @dataclass
-class Elsewhere:
+class AtOtherSizes:
     """The results at the sizes at which the function, or one of its rules, is another program than in the graph.
 
     Such a program is certified too, or the sizes are excluded, or a finding says that a question cannot be answered.
     """
 
-    asked: list[str] = field(default_factory=list)
-    """Hypotheses: those that exclude sizes, and those of the programs at other sizes."""
+    hypotheses: list[str] = field(default_factory=list)
+    """Those that exclude sizes, and those of the programs at other sizes."""
     findings: list[str] = field(default_factory=list)
-    others: list[str] = field(default_factory=list)
+    assumptions: list[str] = field(default_factory=list)
     """Sentences on sizes whose program is another one and is certified too."""
-    refuted: OwnWitness | None = None
+    witness: OwnWitness | None = None
     """A witness against the program of other sizes, which refutes the graph."""
 
 
-def _elsewhere(induction: Induction) -> Elsewhere:
+def _at_other_sizes(induction: Induction) -> AtOtherSizes:
     """Certify the graph's other programs, at other sizes, where possible; a witness against one refutes the graph.
 
     A queue holds the cases of sizes that the function asked for, then those of rules; the program of a case can add
     further ones. No case is examined for a graph whose own steps are refuted: its own witness says more.
     """
-    results = Elsewhere()
+    results = AtOtherSizes()
     if any(s.verdict == "refuted" for s in induction.steps):
         return results
     traced = induction.traced
@@ -336,18 +338,18 @@ def _elsewhere(induction: Induction) -> Elsewhere:
         some_of_many = isinstance(case.fixed, Sample) and not case.same  # its result says nothing of the other sizes
         run = None if some_of_many else _run_at(case, induction)
         if run is not None and _is_accepted(run, induction):
-            results.asked += [f"where {case}: {text}" for text in _extra_hypotheses(run, case, induction)]
+            results.hypotheses += [f"where {case}: {text}" for text in _extra_hypotheses(run, case, induction)]
             queue.extend(asked_by_rules(one.within(case.fixed) for one in run.cases))
             if case.asked and not case.same:
-                results.others.append((RULE_CERTIFIED_TOO if case.rules else CERTIFIED_TOO).format(case))
+                results.assumptions.append((RULE_CERTIFIED_TOO if case.rules else CERTIFIED_TOO).format(case))
         elif run is not None and (witness := _refuting(run)) is not None:
             results.findings.append(f"the graph is refuted where {case}: {witness} ({at_witness(witness.witness)})")
-            results.refuted = witness
+            results.witness = witness
             break
         elif case.question == UNANSWERABLE:
             results.findings.append(f"the function may be another program at some sizes: {UNANSWERABLE}")
         else:  # neither certified nor refuted: the hypotheses exclude these sizes
-            results.asked += case.excluded
+            results.hypotheses += case.excluded
             if case.fixed:
                 excluded.add(case.key)
     return results
@@ -409,7 +411,7 @@ def _refuting(run: Induction) -> OwnWitness | None:
 
 def _stated_hypotheses(induction: Induction, fixed: Fixed) -> list[tuple[str, Any]]:
     """Return the text of each hypothesis of a graph, with its statement and values at sizes set by `fixed`."""
-    hypotheses = [h for s in induction.steps for h in s.hypotheses]
+    hypotheses = _hypotheses(induction)
     inside: dict[Place, Values] = {(): Values(induction.traced, rendering(fixed))}
     out: list[tuple[str, Any]] = []
     for h, hypothesis in zip(hypotheses, induction.asked, strict=True):

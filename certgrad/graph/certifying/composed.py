@@ -18,8 +18,9 @@ from typing import Any
 from certgrad._subject import OF_RULES
 from certgrad.errors import TraceError
 from certgrad.graph.certificate import GraphCertificate, Lemma, Step, all_steps
-from certgrad.graph.certifying.certify import Certification, certification, dtypes_of
+from certgrad.graph.certifying.certify import Certification, certification
 from certgrad.graph.certifying.own_witness import own_witness
+from certgrad.graph.certifying.provenance import dtypes_of
 from certgrad.graph.induction.conclusions import ASSUMPTIONS
 from certgrad.graph.tracing.jaxpr import installed_rules
 from certgrad.graph.tracing.trace import TracedGraph, trace

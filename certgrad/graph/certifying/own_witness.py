@@ -22,7 +22,7 @@ from certgrad.graph.induction.induction import Induction
 from certgrad.graph.points.satisfiable import holding
 from certgrad.graph.tracing.subject import GraphSubject
 from certgrad.obligations.auditing.witnesses import as_data, programs_at
-from certgrad.obligations.balls import BallError, find_witness
+from certgrad.obligations.balls import BallError, Criterion, Scope, SearchLimits, find_witness
 from certgrad.obligations.balls._draw import MOST_ENTRIES
 from certgrad.obligations.certificate import Witness
 from certgrad.obligations.generality.instances import family
@@ -97,15 +97,12 @@ def own_witness(induction: Induction, kinds: Sequence[str]) -> OwnWitness | None
                     kind,
                     programs_at(subject, instance, traced.specs.wide),
                     inputs_of(subject, instance),
-                    domain=domain,
                     name=subject.name,
-                    precision=256,
-                    further=instance.names,
-                    undefined=False,
-                    loose=True,
-                    least=largest,
-                    shrink=largest <= MOST_ENTRIES,
-                    seconds=until - time.thread_time(),
+                    scope=Scope(domain, further=instance.names, least=largest),
+                    criterion=Criterion(undefined=False, loose=True),
+                    limits=SearchLimits(
+                        seconds=until - time.thread_time(), precision=256, shrink=largest <= MOST_ENTRIES
+                    ),
                 )
             except (BallError, CertgradError):
                 continue

@@ -13,7 +13,18 @@ from certgrad.graph.tracing import jaxpr
 from certgrad.graph.tracing.numbers import IDEAL_NUMBERS
 from certgrad.obligations import balls
 from certgrad.obligations.auditing.witnesses import as_data
-from certgrad.obligations.balls import BallError, Dims, Input, Rule, Run, find_witness, seeded
+from certgrad.obligations.balls import (
+    BallError,
+    Criterion,
+    Dims,
+    Input,
+    Rule,
+    Run,
+    Scope,
+    SearchLimits,
+    find_witness,
+    seeded,
+)
 from certgrad.obligations.balls._draw import draw_dims, draw_point
 from certgrad.obligations.balls._witness import SECONDS
 from certgrad.obligations.balls.statements import all_conditions_hold
@@ -50,12 +61,16 @@ def failure_of(rules: TracedRules, kind: str, outcome: Outcome) -> ObligationRes
 def _witness(rules: TracedRules, kind: str) -> Any:
     """Return a point where the traced programs provably break the obligation, or None."""
     at_numbers = _AtNumbers(rules)
-    options: dict[str, Any] = {"domain": at_numbers.inside, "fits": at_numbers.as_traced, "name": at_numbers.name}
-    options["at_least"] = ROUNDING[rules.operation.equation.wide]
+    criterion = Criterion(at_least=ROUNDING[rules.operation.equation.wide], loose=True)
     try:
-        seconds = min(SECONDS, budget.seconds_left())
         witness = find_witness(
-            kind, at_numbers.at, at_numbers.inputs, **options, precision=256, loose=True, seconds=seconds
+            kind,
+            at_numbers.at,
+            at_numbers.inputs,
+            name=at_numbers.name,
+            scope=Scope(domain=at_numbers.inside, fits=at_numbers.as_traced),
+            criterion=criterion,
+            limits=SearchLimits(seconds=min(SECONDS, budget.seconds_left()), precision=256),
         )
         return as_data(witness, {}) if witness is not None else None
     except (BallError, TypeError, ValueError, KeyError):

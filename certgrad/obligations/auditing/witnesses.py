@@ -18,11 +18,14 @@ from certgrad._subject import OF_REFERENCE, Subject
 from certgrad.language.arithmetic import UnfitError
 from certgrad.obligations.balls import (
     BallError,
+    Criterion,
     Dims,
     Distance,
     Point,
     Programs,
     Rule,
+    Scope,
+    SearchLimits,
     WitnessPoint,
     agrees_somewhere,
     compared,
@@ -87,16 +90,16 @@ def search(
             kind,
             programs_at(op, instance, wide, of_reference),
             inputs_of(op, instance),
-            further=instance.names,
-            shapes=sizes,
-            domain=claimed,
             name=f"{op.name} {instance.inputs}",
-            precision=256,
-            undefined=not early and op.undefined_differs and not _read_in_part(op),
-            generic=early,
-            loose=not op.is_op,
-            at_least=at_least if at_least is not None else Fraction(0) if op.is_op else ROUNDING,
-            seconds=min(SECONDS, op.seconds or SECONDS, budget.seconds_left()),
+            scope=Scope(claimed, further=instance.names, generic=early),
+            criterion=Criterion(
+                undefined=not early and op.undefined_differs and not _read_in_part(op),
+                at_least=at_least if at_least is not None else Fraction(0) if op.is_op else ROUNDING,
+                loose=not op.is_op,
+            ),
+            limits=SearchLimits(
+                sizes, seconds=min(SECONDS, op.seconds or SECONDS, budget.seconds_left()), precision=256
+            ),
         )
     except BallError:
         return None

@@ -27,7 +27,14 @@ if TYPE_CHECKING:
     from certgrad.obligations.balls._scalars import UNKNOWN, ball, finite, precision
     from certgrad.obligations.balls._tangents import KINK
     from certgrad.obligations.balls._values import Literals, Stored, shortest
-    from certgrad.obligations.balls._witness import WitnessPoint, find_witness, witness_at
+    from certgrad.obligations.balls._witness import (
+        Criterion,
+        Scope,
+        SearchLimits,
+        WitnessPoint,
+        find_witness,
+        witness_at,
+    )
     from certgrad.obligations.balls.statements import all_conditions_hold
 
 _PUBLIC = {
@@ -38,6 +45,7 @@ _PUBLIC = {
     "reads_otherwise": "_readings",
     "shortest": "_values",
     "BallError": "_errors",
+    "Criterion": "_witness",
     "Dims": "_rule",
     "Distance": "_distance",
     "Evaluation": "_evaluate",
@@ -53,6 +61,8 @@ _PUBLIC = {
     "RULES": "_registry",
     "Rule": "_rule",
     "SIDES": "_gaps",
+    "Scope": "_witness",
+    "SearchLimits": "_witness",
     "Side": "_gaps",
     "UNKNOWN": "_scalars",
     "Undecided": "_errors",

@@ -111,23 +111,82 @@ class _Candidate:
 
 
 @dataclass(frozen=True)
+class Scope:
+    """The points among which a witness is searched for."""
+
+    domain: Domain | None = None
+    """Whether a point counts, by the inputs' values; None: every point does."""
+    fits: Callable[[Dims], bool] = lambda dims: True
+    """Whether dims are allowed."""
+    further: Sequence[str] = ()
+    """Dims of the rule that no input has."""
+    generic: bool = False
+    """Whether points on boundaries are left out, so that only rules that are wrong on an open set are found."""
+    least: int = 0
+    """Arrays of so many entries are never too large."""
+
+
+@dataclass(frozen=True)
+class Criterion:
+    """Which differences of the two sides make a witness."""
+
+    undefined: bool = True
+    """Whether a side that is nan where the forward is smooth counts, if no gap between finite sides is found, and if a
+    side is nan beside the point as well or the point is on a boundary."""
+    at_least: Fraction = Fraction(0)
+    """The least relative size of a gap; the rounding of a literal makes small ones."""
+    loose: bool = False
+    """Whether a gap that may come from the rounding of long literals is passed over."""
+
+
+@dataclass(frozen=True)
+class SearchLimits:
+    """How much a search tries, and how precisely."""
+
+    shapes: int = DRAWN_SIZES
+    points: int = 10
+    """Points at each of the shapes."""
+    seconds: float = SECONDS
+    precision: int = PRECISION
+    """The bits of the balls."""
+    shrink: bool = True
+    """Whether a witness is shown at smaller dims and simpler numbers, for a reader."""
+
+
+@dataclass(frozen=True)
 class _Search:
-    """One search of `find_witness`, which says what the fields are."""
+    """One search of `find_witness`, which says what the fields are; it ends at `deadline`, by this thread's time."""
 
     kind: str
     programs: ProgramsAt
     inputs: Sequence[Input]
     name: str
-    domain: Domain | None
-    fits: Callable[[Dims], bool]
-    precision: int
-    at_least: Fraction
-    generic: bool = False
-    loose: bool = False
-    deadline: float = float("inf")
+    scope: Scope
+    criterion: Criterion
+    limits: SearchLimits
+    deadline: float
+
+    def rounds(self, rng: Random) -> Iterator[tuple[Dims, Callable[[Programs], Iterator[_Candidate]]]]:
+        """Yield dims, each with a function that yields the points with a gap at the programs of these dims.
+
+        A clip may act in a thin region that drawn points miss, so that later rounds draw near the programs' own numbers
+        and on boundaries, at fewer dims.
+        """
+        shapes, points = self.limits.shapes, self.limits.points
+        yield from ((dims, lambda p: self.gaps(p, points, rng)) for dims in self._dims(shapes, rng))
+        if not self.scope.generic:
+            fewer = (shapes + 1) // 2
+            yield from ((dims, lambda p: self.gaps(p, points, rng, beside=True)) for dims in self._dims(fewer, rng))
+            yield from ((dims, lambda p: self.on_boundaries(p, rng)) for dims in self._dims(BOUNDARY_SIZES, rng))
+
+    def _dims(self, count: int, rng: Random) -> Iterator[Dims]:
+        """Return so many drawn choices of dims, at most."""
+        scope = self.scope
+        return islice(draw_dims(self.inputs, rng, scope.fits, scope.further, scope.least), count)
 
     def gap(self, programs: Programs, point: Point) -> Gap | None:
-        return _gap(self.kind, programs, point, self.precision, self.at_least, self.loose)
+        """Return the gap at a point that counts by the criterion, or None."""
+        return _gap(self.kind, programs, point, self.limits.precision, self.criterion)
 
     def gaps(self, programs: Programs, points: int, rng: Random, beside: bool = False) -> Iterator[_Candidate]:
         """Yield the drawn points with a gap, of `points` drawn in all.
@@ -139,10 +198,13 @@ class _Search:
         integers = programs.integers(self.kind) if near_integers else ()
         if beside and not (numbers or integers):
             return
+        scope = self.scope
         for k in range(points):
             if time.thread_time() > self.deadline:
                 return
-            point = draw_point(programs, self.kind, k, rng, self.domain, self.generic, numbers, integers, self.deadline)
+            point = draw_point(
+                programs, self.kind, k, rng, scope.domain, scope.generic, numbers, integers, self.deadline
+            )
             if point is None:
                 return
             gap = self.gap(programs, point)
@@ -163,7 +225,7 @@ class _Search:
             return watched_distances(programs.runs(at), lambda _: time.thread_time() > until)
 
         for _ in range(STARTS):
-            start = draw_point(programs, self.kind, STYLE, rng, self.domain, until=until)
+            start = draw_point(programs, self.kind, STYLE, rng, self.scope.domain, until=until)
             if start is None:
                 return
             exact = Point(
@@ -179,24 +241,26 @@ class _Search:
                 if (gap := self.gap(programs, at)) is not None:
                     yield _Candidate(programs, at, gap, on_boundary=True)
 
-    def undefined_around(self, found: _Candidate, rng: Random) -> bool:
+    def undefined_around(self, candidate: _Candidate, rng: Random) -> bool:
         """Return whether a side is undefined at a point beside the candidate's as well, and not at single points alone.
 
         A rule that is undefined at x = 0 alone is no failure of its own: it is right under the hypothesis x ≠ 0, or
         wrong at other points, which the search finds.
         """
         for _ in range(BESIDE):
-            point = structured(self.inputs, _perturbed_point(found.point, rng))
-            gap = self.gap(found.programs, point) if self.inside(point) else None
+            point = structured(self.inputs, _perturbed_point(candidate.point, rng))
+            gap = self.gap(candidate.programs, point) if self.inside(point) else None
             if gap is not None and gap.undefined:
                 return True
         return False
 
     def inside(self, point: Point) -> bool:
         """Return whether the point's inputs lie in the domain."""
-        if self.domain is None:
+        if self.scope.domain is None:
             return True
-        return self.domain({argument.name: nested(x) for argument, x in zip(self.inputs, point.inputs, strict=True)})
+        return self.scope.domain(
+            {argument.name: nested(x) for argument, x in zip(self.inputs, point.inputs, strict=True)}
+        )
 
 
 def find_witness(
@@ -204,69 +268,50 @@ def find_witness(
     rule: Rule | ProgramsAt,
     inputs: Sequence[Input],
     *,
-    domain: Domain | None = None,
-    fits: Callable[[Dims], bool] = lambda dims: True,
     name: str = "",
-    precision: int = PRECISION,
-    shapes: int = DRAWN_SIZES,
-    points: int = 10,
-    undefined: bool = True,
-    at_least: Fraction = Fraction(0),
-    shrink: bool = True,
-    further: Sequence[str] = (),
-    generic: bool = False,
-    loose: bool = False,
-    seconds: float = SECONDS,
-    least: int = 0,
+    scope: Scope = Scope(),
+    criterion: Criterion = Criterion(),
+    limits: SearchLimits = SearchLimits(),
 ) -> WitnessPoint | None:
-    """Return a point inside the domain where the two sides of the obligation `kind` differ; None if none is found.
+    """Return a point inside the scope where the two sides of the obligation `kind` differ; None if none is found.
 
     The search goes through drawn points, then points near numbers in the programs, then points on boundaries of what
-    they compare. The first gap between finite sides ends it, and is shown at smaller dims and simpler numbers if
-    `shrink`. A point where the forward has no derivative is no witness.
+    they compare. The first gap between finite sides ends it, and is shown at smaller dims and simpler numbers unless
+    `limits` say otherwise. A point where the forward has no derivative is no witness.
 
-    `rule` is a Rule, or a function of the concrete dims that gives its programs (for an axis that depends on the rank).
-    `fits` says which dims are allowed; `further` names dims of the rule that no input has. `name` seeds the draws:
-    the same call finds the same witness. `shapes` and `points` bound the search: that many shapes, and points at each,
-    for `seconds`. Arrays of `least` entries are never too large.
-
-    With `undefined`, a side that is nan where the forward is smooth makes a witness, if no gap between finite sides is
-    found, and if a side is nan beside the point as well or the point is on a boundary. Gaps below the relative size
-    `at_least` are passed over (the rounding of a literal makes such gaps). With `generic`, points are on no boundary,
-    so that only rules that are wrong on an open set are found. With `loose`, a gap that may come from the rounding of
-    long literals does not count.
+    Args:
+        kind: the obligation.
+        rule: a Rule, or a function of the concrete dims that gives its programs (for an axis that depends on the rank).
+        inputs: the inputs of the rule.
+        name: seeds the draws: the same call finds the same witness.
+        scope: the points among which it is searched for.
+        criterion: which differences count.
+        limits: how much is tried.
 
     Raises:
         MalformedRule: the rule does not trace, or returns wrong shapes, at dims that fit (and no witness is elsewhere).
         Unsupported: a primitive without semantics here.
     """
-    at = (lambda dims: Programs(rule, inputs, dims)) if isinstance(rule, Rule) else rule
-    deadline = time.thread_time() + seconds
-    search = _Search(kind, at, tuple(inputs), name, domain, fits, precision, at_least, generic, loose, deadline)
+    programs_at = (lambda dims: Programs(rule, inputs, dims)) if isinstance(rule, Rule) else rule
+    deadline = time.thread_time() + limits.seconds
+    search = _Search(kind, programs_at, tuple(inputs), name, scope, criterion, limits, deadline)
     rng = seeded(name, kind)
     fallback: _Candidate | None = None  # a point with an undefined side: a witness only if no finite gap is found
     failure: MalformedRule | None = None
-    # A clip may act in a thin region that drawn points miss, so that later rounds draw near the programs' own numbers
-    # and on boundaries, at fewer dims.
-    rounds: list[tuple[int, Callable[[Programs], Iterator[_Candidate]]]] = [
-        (shapes, lambda p: search.gaps(p, points, rng))
-    ]
-    if not generic:
-        rounds.append(((shapes + 1) // 2, lambda p: search.gaps(p, points, rng, beside=True)))
-        rounds.append((BOUNDARY_SIZES, lambda p: search.on_boundaries(p, rng)))
-    looks_at_dims = ((d, look) for n, look in rounds for d in islice(draw_dims(inputs, rng, fits, further, least), n))
-    for dims, look in looks_at_dims:
+    for dims, candidates in search.rounds(rng):
         try:
-            for candidate in look(search.programs(dims)):
+            for candidate in candidates(search.programs(dims)):
                 if not candidate.gap.undefined:
-                    return _report(kind, _simplified(_smaller(candidate, search), search) if shrink else candidate)
+                    return _report(
+                        kind, _simplified(_smaller(candidate, search), search) if limits.shrink else candidate
+                    )
                 if fallback is None or candidate.entries < fallback.entries:
-                    is_convincing = not undefined or candidate.on_boundary or search.undefined_around(candidate, rng)
-                    fallback = candidate if is_convincing else fallback
+                    if not criterion.undefined or candidate.on_boundary or search.undefined_around(candidate, rng):
+                        fallback = candidate
         except MalformedRule as error:
             failure = failure or error
-    if fallback is not None and undefined:
-        return _report(kind, _simplified(fallback, search) if shrink else fallback)
+    if fallback is not None and criterion.undefined:
+        return _report(kind, _simplified(fallback, search) if limits.shrink else fallback)
     if failure is not None:
         raise failure
     return None
@@ -274,19 +319,19 @@ def find_witness(
 
 def witness_at(kind: str, programs: Programs, point: Point, at_least: Fraction) -> WitnessPoint | None:
     """Return a witness at this very point; None if the relative gap of the two sides is below `at_least` there."""
-    gap = _gap(kind, programs, point, PRECISION, at_least, loose=True)
+    gap = _gap(kind, programs, point, PRECISION, Criterion(at_least=at_least, loose=True))
     return _report(kind, _Candidate(programs, point, gap)) if gap is not None else None
 
 
-def _gap(kind: str, programs: Programs, point: Point, precision: int, at_least: Fraction, loose: bool) -> Gap | None:
-    """Return the gap at a point; None if there is none, or its relative size is below `at_least`.
+def _gap(kind: str, programs: Programs, point: Point, precision: int, criterion: Criterion) -> Gap | None:
+    """Return the gap at a point, also an undefined one; None if there is none, or it is too small by the criterion.
 
-    With `loose`, a gap that may come from the rounding of long literals is none either: they are read as balls.
+    With `loose`, long literals are read as balls: a gap that may come from their rounding is none either.
     """
     gap = settled_gap(kind, programs, point, precision)
-    if gap is None or not gap.reaches(at_least):
+    if gap is None or not gap.reaches(criterion.at_least):
         return None
-    if loose and not gap.undefined and programs.long_literals(kind):
+    if criterion.loose and not gap.undefined and programs.long_literals(kind):
         return gap if settled_gap(kind, programs, point, precision, loose=True) is not None else None
     return gap
 
@@ -294,20 +339,19 @@ def _gap(kind: str, programs: Programs, point: Point, precision: int, at_least: 
 # a witness for a reader: small dims, then simple numbers
 
 
-def _smaller(found: _Candidate, search: _Search) -> _Candidate:
+def _smaller(candidate: _Candidate, search: _Search) -> _Candidate:
     """Return a gap between finite sides at smaller dims, if a few points show one; else the given candidate."""
-    for dims in _below(found.programs.dims):
-        if not search.fits(dims) or any(n < 1 for argument in search.inputs for n in dims.shape(argument.dims)):
+    for dims in _below(candidate.programs.dims):
+        if not search.scope.fits(dims) or any(n < 1 for argument in search.inputs for n in dims.shape(argument.dims)):
             continue
         try:
-            for candidate in search.gaps(
-                search.programs(dims), SHRINK_POINTS, seeded(search.name, search.kind, str(dims))
-            ):
-                if not candidate.gap.undefined:
-                    return candidate
+            rng = seeded(search.name, search.kind, str(dims))
+            for smaller in search.gaps(search.programs(dims), SHRINK_POINTS, rng):
+                if not smaller.gap.undefined:
+                    return smaller
         except MalformedRule:
             continue
-    return found
+    return candidate
 
 
 def _below(dims: Dims) -> Iterator[Dims]:

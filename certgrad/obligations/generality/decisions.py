@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import cycle, takewhile
 from typing import TYPE_CHECKING, Any, Protocol
 
-from certgrad.errors import CertgradError, TraceError
+from certgrad.errors import CertgradError
 from certgrad.obligations.assume.conditions import Clause
 from certgrad.obligations.assume.facts import Facts
 from certgrad.obligations.assume.signs import ZERO
@@ -30,12 +30,12 @@ from certgrad.obligations.terms.predicates import IxEq, IxPred
 from certgrad.obligations.terms.rewriting import Rewriter
 from certgrad.obligations.terms.sums import max_over, open_sum, sum_over
 from certgrad.obligations.tracing.jax_internals import Decision, DimExpr, Program, dim_poly, serialised_all
-from certgrad.signatures.sizes import ONE, Size, integer_size, named_size, parse_size
+from certgrad.signatures.sizes import ONE, Size, integer_size, parse_size
 
 from .instances import Instance
 
 if TYPE_CHECKING:
-    from .traces import Trace, Traces
+    from .traces import Traces
 
 Fixed = dict[str, Size]
 """Dimensions set to a number, to another dimension, or to an expression such as `2*n`."""
@@ -57,89 +57,10 @@ class Sample(dict[str, Size]):
 
 LARGEST = 1025
 """Sizes below this are tried where an equation is not solved; beyond, the question has no contrary case."""
-MAX_CASES = 40
-"""At most this many contrary cases are traced; with more, the claim is unproved."""
-FEW_CASES = 2
-"""Contrary cases that are traced where there are too many: nothing is proved, but one may show an error."""
 CONCRETE = (2, 3, 5, 4, 7)
 """Numbers for the dimensions in traces at numbers."""
 MOST_SAMPLES = 3
 """At most this many sizes are traced in the place of all that answer a question otherwise (see `Sample`)."""
-
-
-def contrary_cases(
-    traces: Traces, instance: Instance, programs: Programs, general: bool, visited: set[str], numbers: bool = True
-) -> Iterator[tuple[Fixed, Trace | CertgradError]]:
-    """Yield sizes at which the functions trace to another program than `programs`, each with its trace or the error.
-
-    All dimensions 1, all equal, and numbers (with `numbers`) come first. Then follow the sizes that would answer a
-    recorded question otherwise, also a question of these further traces. Where dimensions set together gave another
-    program, each is set alone. An error with no sizes is for a question without contrary sizes, or for too many cases.
-    Instances of an op that are not `general` skip what only JAX's code tells apart. `visited`: examined shapes; grows.
-    """
-    names = instance.names
-    if not names:
-        return
-    set_together = general or (not traces.op.is_op and bool(of_broadcasts([programs])))
-    ones: Fixed = dict.fromkeys(names, ONE)
-    equal: Fixed = dict.fromkeys(names[1:], named_size(names[0]))
-    combined: list[Fixed] = [ones] if set_together else []
-    if general and numbers:
-        combined.append(concrete(instance))
-    if set_together and len(names) > 1:
-        combined.append(equal)
-    suspicious: list[Fixed] = []
-    all_questions = traces.op.suspects_library
-    also_alone = all_questions or traces.op.is_op  # whose audits run no code of a user's
-    for fixed in combined:
-        special = _traced(traces, instance, fixed)
-        if isinstance(special, CertgradError) or _differs(programs, special.programs, fixed):
-            suspicious.append(fixed)
-            yield fixed, special
-    questions: list[str] = []
-    waiting: dict[str, Fixed] = {}
-
-    def enqueue(items: Iterable[Fixed | str]) -> None:
-        for item in items:
-            if isinstance(item, str):
-                questions.append(item)
-            elif (key := shapes_text(instance, item)) not in visited and (
-                key not in waiting or isinstance(item, Sample)
-            ):
-                waiting[key] = item
-
-    enqueue(contrary(programs, {}, all_questions))
-    if suspicious or (all_questions and set_together):  # set one by one what was set together
-        with_one = {size == "1" for _, size in of_broadcasts([programs])}
-        single = [{n: ONE} for n in names]
-        pairs = [{b: named_size(a)} for k, a in enumerate(names) for b in names[k + 1 :]]
-        numbers_differ = any(fixed != equal for fixed in suspicious)
-        enqueue(single if also_alone or numbers_differ or True in with_one else ())
-        enqueue(pairs if also_alone or equal in suspicious or False in with_one else ())
-    traced_count, case_limit = 0, MAX_CASES
-    while questions or waiting:
-        for question in questions:
-            text = "tracing decided a question about dimensions that has no contrary case to trace"
-            yield {}, TraceError(f"{text}: {question}")
-        questions.clear()
-        if case_limit == MAX_CASES and traced_count + len(waiting) > MAX_CASES:
-            case_limit = min(traced_count + FEW_CASES, MAX_CASES)
-            yield {}, TraceError("too many undecided comparisons of dimensions")
-        if not waiting or traced_count == case_limit:
-            return
-        key = next(iter(waiting))
-        fixed = waiting.pop(key)
-        visited.add(key)
-        traced_count += 1
-        special = _traced(traces, instance, fixed)
-        if isinstance(special, CertgradError):
-            yield fixed, special
-            continue
-        enqueue(contrary(special.programs, fixed, all_questions))
-        if _differs(programs, special.programs, fixed):
-            yield fixed, special
-            if isinstance(fixed, Sample):
-                yield {}, TraceError(f"where {fixed.question}, it is another program, traced at some such sizes alone")
 
 
 def shapes_text(instance: Instance, fixed: Fixed) -> str:
@@ -169,18 +90,6 @@ def same_with_numbers_in_float32(traces: Traces, instance: Instance, programs: P
     except CertgradError:
         return False
     return has_same_programs(programs, numeric, fixed, erase_dtypes=True)
-
-
-def _traced(traces: Traces, instance: Instance, fixed: Fixed) -> Trace | CertgradError:
-    try:
-        return traces.at(instance, fixed)
-    except CertgradError as error:
-        return error
-
-
-def _differs(general: Programs, special: Programs, fixed: Fixed) -> bool:
-    """Return whether the special trace is not the general one with its dimensions set."""
-    return not has_same_programs(general, special, fixed)
 
 
 def has_same_programs(general: HasPrograms, special: HasPrograms, fixed: Fixed, erase_dtypes: bool = False) -> bool:

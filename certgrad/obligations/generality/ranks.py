@@ -11,7 +11,7 @@ does the same to every value without it. `collapsed` writes such a program with 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from certgrad.jaxpr import kinds
@@ -26,6 +26,8 @@ from certgrad.obligations.tracing.jax_internals import (
     remembered,
     scan_loop,
 )
+
+Shapes = Sequence[Sequence[Any]]
 
 
 class SplitGroupError(Exception):
@@ -128,97 +130,134 @@ class _Collapsing(Serialiser):
     def params(self, eqn: Any) -> str:
         """Return the parameters of an equation as text in which each star group is one axis.
 
-        Each branch rewrites the parameters of one primitive that name axes or sizes (`handled`); the others are written
+        Those that name axes or sizes are rewritten by a method for the primitive (`_REWRITTEN`), the others are written
         as they are. Raises SplitGroupError where the primitive treats the axes of a group differently, or is not known
         to treat them as one.
         """
         name = eqn.primitive.name
         shapes = [getattr(v.aval, "shape", ()) for v in eqn.invars]
         out_shapes = [v.aval.shape for v in eqn.outvars]
-        handled: dict[str, str] = {}
+        rewritten: dict[str, str] = {}
+        if (rewrite := _REWRITTEN.get(name)) is not None:
+            rewritten = rewrite(self, eqn, shapes, out_shapes)
+        elif name not in _WITHOUT_AXES and any(self.dims(d) in self.member for s in (*shapes, *out_shapes) for d in s):
+            raise SplitGroupError(f"{name} is not known to treat star axes as one")
+        rest = {k: self.param(v) for k, v in eqn.params.items() if k not in rewritten and k not in self.IGNORED}
+        return ",".join(f"{k}={v}" for k, v in sorted({**rewritten, **rest}.items()))
+
+    # Each of the following methods returns the rewritten parameters of one primitive, or of several alike.
+
+    def of_broadcast(self, eqn: Any, shapes: Shapes, out_shapes: Shapes) -> dict[str, str]:
         p = eqn.params
-        if name == "broadcast_in_dim":
-            handled["shape"] = str(self.axes(p["shape"])[0])
-            place = [self.axes(out_shapes[0])[1][a] for a in p["broadcast_dimensions"]]
-            if any((a == _GONE) != (b == _GONE) for a, b in zip(self.axes(shapes[0])[1], place, strict=True)):
-                raise SplitGroupError("an axis of size 1 becomes one of a star group")
-            handled["broadcast_dimensions"] = str(_without_repeats(place))
-        elif name in kinds.REDUCES:
-            handled["axes"] = str(self.whole(p["axes"], shapes[0]))
-        elif name == "squeeze":
-            handled["dimensions"] = str(self.whole(p["dimensions"], shapes[0]))
-        elif name == "transpose":
-            handled["permutation"] = str(_without_repeats([self.axes(shapes[0])[1][a] for a in p["permutation"]]))
-        elif name == "dot_general":
-            (xc, yc), (xb, yb) = p["dimension_numbers"]
-            handled["dimension_numbers"] = str(
-                [self.ordered(a, shapes[k]) for a, k in ((xc, 0), (yc, 1), (xb, 0), (yb, 1))]
-            )
-        elif name == "reshape":
-            handled["new_sizes"] = str(self.axes(p["new_sizes"])[0])
-        elif name == "iota":
-            handled["shape"] = str(self.axes(p["shape"])[0])
-            handled["dimension"] = str(self.collapsed_axis(p["dimension"], out_shapes[0]))
-        elif name in ("concatenate", "split"):
-            key = "dimension" if name == "concatenate" else "axis"
-            handled[key] = str(self.collapsed_axis(p[key], shapes[0]))
-            handled["sizes"] = str([self.dim(n) for n in p.get("sizes", ())])
-        elif name == "dim_as_value":
-            handled["dim"] = self.dim(p["dim"])
-        elif name == "rev":
-            handled["dimensions"] = str([self.collapsed_axis(a, shapes[0]) for a in p["dimensions"]])
-        elif name in kinds.ALONG_AN_AXIS:
-            key = kinds.ALONG_AN_AXIS[name]
-            axis = p[key][0] if key == "axes" else p[key]
-            handled[key] = str(self.collapsed_axis(axis, shapes[0]))
-        elif name == "slice":
-            parts = list(zip(p["start_indices"], p["limit_indices"], p["strides"] or [1] * len(shapes[0]), strict=True))
-            whole = [(0, n, 1) for n in shapes[0]]
-            handled |= dict.fromkeys(("start_indices", "limit_indices", "strides"), "")
-            handled["parts"] = self.each(parts, whole, shapes[0])
-        elif name == "pad":
-            handled["padding_config"] = self.each(p["padding_config"], [(0, 0, 0)] * len(shapes[0]), shapes[0])
-        elif name in kinds.WINDOWS:
-            keys = [k for k in ("window_dimensions", "window_strides", "base_dilation", "window_dilation") if k in p]
-            windows = [(*sizes, *pad) for *sizes, pad in zip(*(p[k] for k in keys), p["padding"], strict=True)]
-            handled |= dict.fromkeys((*keys, "padding"), "")
-            handled["windows"] = self.each(windows, [(*[1] * len(keys), 0, 0)] * len(shapes[-1]), shapes[-1])
-        elif name in ("dynamic_slice", "dynamic_update_slice"):
-            handled["slice_sizes"] = ""
-            self.untouched(eqn, out_shapes[0] if name == "dynamic_slice" else shapes[1])
-        elif name == "gather":
-            d = p["dimension_numbers"]
-            self.windows_or_lines(p["slice_sizes"], d.start_index_map, d.operand_batching_dims, shapes[0])
-            handled["slice_sizes"] = self.outside(p["slice_sizes"], shapes[0])
-            handled["dimension_numbers"] = self.numbers(
+        shape = str(self.axes(p["shape"])[0])
+        place = [self.axes(out_shapes[0])[1][a] for a in p["broadcast_dimensions"]]
+        if any((a == _GONE) != (b == _GONE) for a, b in zip(self.axes(shapes[0])[1], place, strict=True)):
+            raise SplitGroupError("an axis of size 1 becomes one of a star group")
+        return {"shape": shape, "broadcast_dimensions": str(_without_repeats(place))}
+
+    def of_reduction(self, eqn: Any, shapes: Shapes, out_shapes: Shapes) -> dict[str, str]:
+        return {"axes": str(self.whole(eqn.params["axes"], shapes[0]))}
+
+    def of_squeeze(self, eqn: Any, shapes: Shapes, out_shapes: Shapes) -> dict[str, str]:
+        return {"dimensions": str(self.whole(eqn.params["dimensions"], shapes[0]))}
+
+    def of_transposition(self, eqn: Any, shapes: Shapes, out_shapes: Shapes) -> dict[str, str]:
+        places = [self.axes(shapes[0])[1][a] for a in eqn.params["permutation"]]
+        return {"permutation": str(_without_repeats(places))}
+
+    def of_product(self, eqn: Any, shapes: Shapes, out_shapes: Shapes) -> dict[str, str]:
+        (xc, yc), (xb, yb) = eqn.params["dimension_numbers"]
+        return {"dimension_numbers": self.numbers((xc, shapes[0]), (yc, shapes[1]), (xb, shapes[0]), (yb, shapes[1]))}
+
+    def of_reshape(self, eqn: Any, shapes: Shapes, out_shapes: Shapes) -> dict[str, str]:
+        return {"new_sizes": str(self.axes(eqn.params["new_sizes"])[0])}
+
+    def of_iota(self, eqn: Any, shapes: Shapes, out_shapes: Shapes) -> dict[str, str]:
+        p = eqn.params
+        shape = str(self.axes(p["shape"])[0])
+        return {"shape": shape, "dimension": str(self.collapsed_axis(p["dimension"], out_shapes[0]))}
+
+    def of_concatenation(self, eqn: Any, shapes: Shapes, out_shapes: Shapes) -> dict[str, str]:
+        """Return the parameters of `concatenate` or `split`."""
+        p = eqn.params
+        key = "dimension" if eqn.primitive.name == "concatenate" else "axis"
+        axis = str(self.collapsed_axis(p[key], shapes[0]))
+        return {key: axis, "sizes": str([self.dim(n) for n in p.get("sizes", ())])}
+
+    def of_size(self, eqn: Any, shapes: Shapes, out_shapes: Shapes) -> dict[str, str]:
+        return {"dim": self.dim(eqn.params["dim"])}
+
+    def of_reversal(self, eqn: Any, shapes: Shapes, out_shapes: Shapes) -> dict[str, str]:
+        return {"dimensions": str([self.collapsed_axis(a, shapes[0]) for a in eqn.params["dimensions"]])}
+
+    def along_an_axis(self, eqn: Any, shapes: Shapes, out_shapes: Shapes) -> dict[str, str]:
+        p, key = eqn.params, kinds.ALONG_AN_AXIS[eqn.primitive.name]
+        axis = p[key][0] if key == "axes" else p[key]
+        return {key: str(self.collapsed_axis(axis, shapes[0]))}
+
+    def of_slice(self, eqn: Any, shapes: Shapes, out_shapes: Shapes) -> dict[str, str]:
+        p = eqn.params
+        parts = list(zip(p["start_indices"], p["limit_indices"], p["strides"] or [1] * len(shapes[0]), strict=True))
+        whole = [(0, n, 1) for n in shapes[0]]
+        return {
+            **dict.fromkeys(("start_indices", "limit_indices", "strides"), ""),
+            "parts": self.each(parts, whole, shapes[0]),
+        }
+
+    def of_padding(self, eqn: Any, shapes: Shapes, out_shapes: Shapes) -> dict[str, str]:
+        padding = eqn.params["padding_config"]
+        return {"padding_config": self.each(padding, [(0, 0, 0)] * len(shapes[0]), shapes[0])}
+
+    def of_windows(self, eqn: Any, shapes: Shapes, out_shapes: Shapes) -> dict[str, str]:
+        p = eqn.params
+        keys = [k for k in ("window_dimensions", "window_strides", "base_dilation", "window_dilation") if k in p]
+        windows = [(*sizes, *pad) for *sizes, pad in zip(*(p[k] for k in keys), p["padding"], strict=True)]
+        whole = [(*[1] * len(keys), 0, 0)] * len(shapes[-1])
+        return {**dict.fromkeys((*keys, "padding"), ""), "windows": self.each(windows, whole, shapes[-1])}
+
+    def of_dynamic_slice(self, eqn: Any, shapes: Shapes, out_shapes: Shapes) -> dict[str, str]:
+        """Return the parameters of `dynamic_slice` or `dynamic_update_slice`."""
+        self.untouched(eqn, out_shapes[0] if eqn.primitive.name == "dynamic_slice" else shapes[1])
+        return {"slice_sizes": ""}
+
+    def of_gather(self, eqn: Any, shapes: Shapes, out_shapes: Shapes) -> dict[str, str]:
+        p = eqn.params
+        d = p["dimension_numbers"]
+        self.windows_or_lines(p["slice_sizes"], d.start_index_map, d.operand_batching_dims, shapes[0])
+        return {
+            "slice_sizes": self.outside(p["slice_sizes"], shapes[0]),
+            "dimension_numbers": self.numbers(
                 (d.offset_dims, out_shapes[0]),
                 (d.collapsed_slice_dims, shapes[0]),
                 (d.operand_batching_dims, shapes[0]),
                 (d.start_indices_batching_dims, shapes[1]),
                 (d.start_index_map, shapes[0]),
-            )
-        elif name in ("scatter", "scatter-add"):
-            d = p["dimension_numbers"]
-            kept = {*range(len(shapes[0]))} - {*d.inserted_window_dims, *d.operand_batching_dims}
-            window = dict(zip(sorted(kept), (shapes[2][a] for a in d.update_window_dims), strict=True))
-            sizes = [window.get(a, 1) for a in range(len(shapes[0]))]
-            self.windows_or_lines(sizes, d.scatter_dims_to_operand_dims, d.operand_batching_dims, shapes[0])
-            handled |= dict.fromkeys(("update_jaxpr", "update_consts"), name)  # the name says how updates combine
-            handled["dimension_numbers"] = self.numbers(
+            ),
+        }
+
+    def of_scatter(self, eqn: Any, shapes: Shapes, out_shapes: Shapes) -> dict[str, str]:
+        d = eqn.params["dimension_numbers"]
+        kept = {*range(len(shapes[0]))} - {*d.inserted_window_dims, *d.operand_batching_dims}
+        window = dict(zip(sorted(kept), (shapes[2][a] for a in d.update_window_dims), strict=True))
+        sizes = [window.get(a, 1) for a in range(len(shapes[0]))]
+        self.windows_or_lines(sizes, d.scatter_dims_to_operand_dims, d.operand_batching_dims, shapes[0])
+        return {
+            # the primitive's name says how updates combine
+            **dict.fromkeys(("update_jaxpr", "update_consts"), eqn.primitive.name),
+            "dimension_numbers": self.numbers(
                 (d.update_window_dims, shapes[2]),
                 (d.inserted_window_dims, shapes[0]),
                 (d.operand_batching_dims, shapes[0]),
                 (d.scatter_indices_batching_dims, shapes[1]),
                 (d.scatter_dims_to_operand_dims, shapes[0]),
-            )
-        elif name == "scan":
-            # Each step is the body, which treats groups as one, on entries of one place along an axis of its own.
-            loop = scan_loop(eqn)
-            self.stacked([*eqn.invars[loop.consts + loop.carries :], *eqn.outvars[loop.carries :]])
-        elif name not in _WITHOUT_AXES and any(self.dims(d) in self.member for s in (*shapes, *out_shapes) for d in s):
-            raise SplitGroupError(f"{name} is not known to treat star axes as one")
-        rest = {k: self.param(v) for k, v in p.items() if k not in handled and k not in self.IGNORED}
-        return ",".join(f"{k}={v}" for k, v in sorted({**handled, **rest}.items()))
+            ),
+        }
+
+    def of_scan(self, eqn: Any, shapes: Shapes, out_shapes: Shapes) -> dict[str, str]:
+        """Return no parameter: each step is the body, which treats groups as one, on entries along an own axis."""
+        loop = scan_loop(eqn)
+        self.stacked([*eqn.invars[loop.consts + loop.carries :], *eqn.outvars[loop.carries :]])
+        return {}
 
     def whole(self, axes: Sequence[int], shape: Sequence[Any]) -> list[int]:
         """Return the collapsed positions of these axes, sorted. Raises SplitGroupError for a part of a group's axes."""
@@ -334,3 +373,27 @@ def _without_repeats(places: list[int]) -> list[int]:
 
 
 _WITHOUT_AXES = kinds.POINTWISE | kinds.CALLS
+_REWRITTEN: dict[str, Callable[[_Collapsing, Any, Shapes, Shapes], dict[str, str]]] = {
+    "broadcast_in_dim": _Collapsing.of_broadcast,
+    "squeeze": _Collapsing.of_squeeze,
+    "transpose": _Collapsing.of_transposition,
+    "dot_general": _Collapsing.of_product,
+    "reshape": _Collapsing.of_reshape,
+    "iota": _Collapsing.of_iota,
+    "concatenate": _Collapsing.of_concatenation,
+    "split": _Collapsing.of_concatenation,
+    "dim_as_value": _Collapsing.of_size,
+    "rev": _Collapsing.of_reversal,
+    "slice": _Collapsing.of_slice,
+    "pad": _Collapsing.of_padding,
+    "dynamic_slice": _Collapsing.of_dynamic_slice,
+    "dynamic_update_slice": _Collapsing.of_dynamic_slice,
+    "gather": _Collapsing.of_gather,
+    "scatter": _Collapsing.of_scatter,
+    "scatter-add": _Collapsing.of_scatter,
+    "scan": _Collapsing.of_scan,
+    **dict.fromkeys(kinds.REDUCES, _Collapsing.of_reduction),
+    **dict.fromkeys(kinds.ALONG_AN_AXIS, _Collapsing.along_an_axis),
+    **dict.fromkeys(kinds.WINDOWS, _Collapsing.of_windows),
+}
+"""For each primitive whose parameters name axes or sizes, the method that rewrites these."""

@@ -1,59 +1,34 @@
-"""The likely cause of a wrong rule: the first mistake of a catalogue without which the rule is proved.
-
-A cause is not guessed: "half the derivative" is said where twice the rule is proved, "the sum in line 12 is treated
-as a constant" where the rule is proved to be the adjoint of that derivative.
-"""
+"""The likely cause of a wrong rule, for each argument alone: what is wrong at it, with a proof that nothing else is."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from copy import copy
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import islice
 from typing import Any
 
-import jax.numpy as jnp
 import msgspec
 
-from certgrad._subject import Rules
 from certgrad.errors import CertgradError
 from certgrad.language.canonical import canonical
 from certgrad.language.parse import parse
 from certgrad.language.relations import as_written
 from certgrad.obligations.auditing.audit import audit
-from certgrad.obligations.auditing.witnesses import search
-from certgrad.obligations.certificate import PROOFS, CaseClaim, Certificate, Hypothesis, Witness
+from certgrad.obligations.certificate import CaseClaim, Certificate, Hypothesis
 from certgrad.obligations.certificate import worst as worst_of
-from certgrad.obligations.generality.instances import family
-from certgrad.obligations.prove.problem import build, posed, trace_rules
-from certgrad.obligations.prove.prove import prove
-from certgrad.obligations.terms.budget import FIRST_STEPS, BudgetError, budget, limited
+from certgrad.obligations.terms.budget import FIRST_STEPS, budget
 from certgrad.report.wording import INTENDED
 from certgrad.rules.declared.statics import real
 from certgrad.rules.subject.report import ArgumentClaim
 from certgrad.rules.subject.traced import array_of, misshapen, of_leaves, why_untraced
 from certgrad.rules.subject.user_rule import UserRule
-from certgrad.signatures.cases import Case
 
-from .changes import changes
+from .cause_search import Cause, as_one_proof, is_audited_proved, likely_cause
 from .missing import LONGEST, LONGEST_WITHOUT_CAUSE, NOTHING, missing_term
-from .mistakes import (
-    Mistake,
-    forgotten,
-    halves_of_arguments,
-    mistakes,
-    passed_through,
-    right_in_a_domain,
-    right_where_written_once,
-    where_right,
-)
-from .plausible import Trial
 from .reproduction import numbers
-from .step_search import backward, in_own_lines, numbers_of
-from .steps import Change, changed
+from .steps import Change
 
 SHARE = 2.0
 """The search for causes, for all arguments together, may take this many times the seconds of the verdict."""
@@ -61,15 +36,6 @@ LEAST = 5.0
 """Seconds that this search has at least, however quick the verdict was."""
 MOST = 10.0
 """Seconds of the search for causes, at most; a proof that has begun is brought to its end."""
-ONE_PROOF = 6.0
-"""Seconds of one proof that a rule is right but for a mistake; most proofs end earlier, at their limit of steps."""
-LIKELIEST, LIKELY = 16, 4
-"""Factors on the usual limit of steps: for the proof of the first likely change, and of the other likely ones."""
-RESERVED = 1.5
-"""Seconds of the search that are kept for changes of one step, which are tried last."""
-MAX_CHANGES = 4
-"""At most this many changes of one step, right at the points that were tried, go to the proof. A change that is right
-only at one value of a static number c, such as a factor 2 where c is 2, does not count."""
 NOT_ALONE = "not looked at on its own: that took longer than the verdict on all arguments together is worth"
 MakeRule = Callable[[str, "dict[str, Any] | None"], UserRule]
 """Makes the same rule for the argument of a name alone ("" for all arguments), at static values (None for its own)."""
@@ -91,7 +57,7 @@ def diagnosed(rule: UserRule, certificate: Certificate, made: MakeRule, seconds:
         seconds: how long the audit of `rule` took.
     """
     until = budget.until(min(max(SHARE * seconds, LEAST), MOST))
-    adjoint = [c for claim in certificate.claims if claim.kind != "rule_runs_forward" for c in claim.cases]
+    adjoint = _adjoint_cases(certificate)
     if not any(c.verdict in ("refuted", "unproved") for c in adjoint):
         return tuple(ArgumentClaim(n, "proved") for n in rule.moving)
     decisive = _decisive(adjoint)
@@ -104,65 +70,104 @@ def diagnosed(rule: UserRule, certificate: Certificate, made: MakeRule, seconds:
         may_be_skipped = certificate.verdict == "unproved" or any(a.verdict == "refuted" for a in out)
         if may_be_skipped and time.thread_time() > until:
             out.append(ArgumentClaim(name, "unproved", reason=NOT_ALONE))
-            continue
-        one = made(name, None) if len(rule.moving) > 1 else rule
-        if one is not rule:
-            one.claim([kind for kind in one.kinds if kind != "rule_runs_forward"])
-            one.steps = FIRST_STEPS
-        worst = decisive if one is rule else _of_argument(decisive, name)
-        cases = [worst if worst is not None and c is decisive else c for c in adjoint]
-        if worst is None and one is not rule:
-            try:
-                alone = audit(one)
-            except Exception as error:  # whatever the rule does when it is traced
-                out.append(ArgumentClaim(name, "unproved", reason=str(error)))
-                continue
-            cases = [c for claim in alone.claims if claim.kind != "rule_runs_forward" for c in claim.cases]
-            worst = _decisive(cases)
-        if worst is None:
-            out.append(ArgumentClaim(name, worst_of([c.verdict for c in cases])))
-            continue
-        cause, missing = Cause(), NOTHING
-        if worst.verdict == "refuted" and not _of_shapes(worst.reason):
-            k = cases.index(worst) % len(one.cases)  # `cases` lists the cases of one claim after those of another
-            if worst.needless:
-                cause = _right_where(one, worst.needless)
-            else:
-                cause = _cause_in_case(name, one, rule, k, worst, made, until, mending_changes)
-            missing = (
-                NOTHING
-                if INTENDED in cause.text
-                else missing_term(one, k, LONGEST if cause.text else LONGEST_WITHOUT_CAUSE)
-            )
-        where = " and ".join(cause.domain)
-        verdict = (worst.verdict, worst.reason, worst.residual, worst.witness)
-        out.append(ArgumentClaim(name, *verdict, cause.text, missing.text, where, mended=cause.mended, lacks=missing))
+        else:
+            out.append(_claim_alone(_Alone.of(name, rule, made), adjoint, decisive, until, mending_changes))
     return tuple(out)
 
 
-def _cause_in_case(
-    name: str, one: UserRule, rule: UserRule, k: int, case: CaseClaim, made: MakeRule, until: float, known: list[Change]
-) -> Cause:
-    """Return the likely cause that the rule `one` of an argument is refuted in case `k`, empty if none is found.
+def _adjoint_cases(certificate: Certificate) -> list[CaseClaim]:
+    """Return the cases of all claims but that on the rule's value."""
+    return [c for claim in certificate.claims if claim.kind != "rule_runs_forward" for c in claim.cases]
 
-    `known` has the changes of the backward that mend earlier arguments; a change that mends this one is added to it.
+
+@dataclass(frozen=True)
+class _Alone:
+    """The rule for one argument alone, beside the whole rule, which it is if there is no other argument."""
+
+    name: str
+    rule: UserRule
+    whole: UserRule
+    made: MakeRule
+
+    @classmethod
+    def of(cls, name: str, whole: UserRule, made: MakeRule) -> _Alone:
+        """Return the rule for the argument of a name, which claims all but its value."""
+        if len(whole.moving) == 1:
+            return cls(name, whole, whole, made)
+        rule = made(name, None)
+        rule.claim([kind for kind in rule.kinds if kind != "rule_runs_forward"])
+        rule.steps = FIRST_STEPS
+        return cls(name, rule, whole, made)
+
+    def at_the_case(self, k: int, case: CaseClaim) -> tuple[UserRule, UserRule]:
+        """Return the rule and the whole rule, at the static values of the witness of a refuted case with number `k`."""
+        if (len(self.rule.choices) == 1 and not self.rule.params) or case.witness is None:
+            return self.rule, self.whole
+        statics = self.rule.statics_of(k, numbers(self.rule, case.witness))
+        return self.made(self.name, statics), self.made("", statics)
+
+
+def _claim_alone(
+    alone: _Alone,
+    adjoint: Sequence[CaseClaim],
+    decisive: CaseClaim | None,
+    until: float,
+    mending_changes: list[Change],
+) -> ArgumentClaim:
+    """Return the claim for one argument, with the likely cause where it is refuted.
+
+    Args:
+        alone: the rule for the argument.
+        adjoint: the cases of the whole rule.
+        decisive: that one of them which decided the whole rule's verdict.
+        until: when the search for a cause ends, by this thread's time.
+        mending_changes: the changes that mend earlier arguments; one that mends this argument is added.
     """
-    alone, whole = _at_the_case(name, one, rule, k, case, made)
-    twins = [*_twins(alone, partial(made, name))]
-    mistake = likely_cause(alone, whole, until, case.witness, twins, known)
-    cause = mistake or _of_positive_numbers(alone, partial(made, name), until) or Cause()
-    known += [cause.change] if cause.change is not None else []
-    return replace(cause, text=cause.text + _of_case(rule, one, k)) if cause.text else cause
+    try:
+        cases = _cases_alone(alone, adjoint, decisive)
+    except Exception as error:  # whatever the rule does when it is traced
+        return ArgumentClaim(alone.name, "unproved", reason=str(error))
+    worst = _decisive(cases)
+    if worst is None:
+        return ArgumentClaim(alone.name, worst_of([c.verdict for c in cases]))
+    cause, missing = Cause(), NOTHING
+    if worst.verdict == "refuted" and not _of_shapes(worst.reason):
+        k = cases.index(worst) % len(alone.rule.cases)  # `cases` lists the cases of one claim after those of another
+        if worst.needless:
+            cause = _right_where(alone.rule, worst.needless)
+        else:
+            cause = _cause_in_case(alone, k, worst, until, mending_changes)
+        if INTENDED not in cause.text:
+            missing = missing_term(alone.rule, k, LONGEST if cause.text else LONGEST_WITHOUT_CAUSE)
+    where = " and ".join(cause.domain)
+    verdict = (worst.verdict, worst.reason, worst.residual, worst.witness)
+    return ArgumentClaim(alone.name, *verdict, cause.text, missing.text, where, mended=cause.mended, lacks=missing)
 
 
-def _at_the_case(
-    name: str, one: UserRule, rule: UserRule, k: int, case: CaseClaim, made: MakeRule
-) -> tuple[UserRule, UserRule]:
-    """Return the rule for one argument and the whole rule, at the static values of the witness of a refuted case."""
-    if (len(one.choices) == 1 and not one.params) or case.witness is None:
-        return one, rule
-    statics = one.statics_of(k, numbers(one, case.witness))
-    return made(name, statics), made("", statics)
+def _cases_alone(alone: _Alone, adjoint: Sequence[CaseClaim], decisive: CaseClaim | None) -> list[CaseClaim]:
+    """Return the cases of the rule for one argument: those of the whole rule if these are about it, else by an audit.
+
+    The arguments are those of `_claim_alone`. Whatever the audit raises is raised.
+    """
+    if alone.rule is alone.whole:
+        return [*adjoint]
+    of_argument = _of_argument(decisive, alone.name)
+    if of_argument is not None:
+        return [of_argument if c is decisive else c for c in adjoint]
+    return _adjoint_cases(audit(alone.rule))
+
+
+def _cause_in_case(alone: _Alone, k: int, case: CaseClaim, until: float, mending_changes: list[Change]) -> Cause:
+    """Return the likely cause that the rule of an argument is refuted in case `k`, empty if none is found.
+
+    The other arguments are those of `_claim_alone`.
+    """
+    rule, whole = alone.at_the_case(k, case)
+    made = partial(alone.made, alone.name)
+    mistake = likely_cause(rule, whole, until, case.witness, [*_twins(rule, made)], mending_changes)
+    cause = mistake or _of_positive_numbers(rule, made, until) or Cause()
+    mending_changes += [cause.change] if cause.change is not None else []
+    return replace(cause, text=cause.text + _of_case(alone.whole, alone.rule, k)) if cause.text else cause
 
 
 def _decisive(cases: Sequence[CaseClaim]) -> CaseClaim | None:
@@ -240,8 +245,8 @@ def _of_positive_numbers(one: UserRule, made: Callable[[dict[str, Any]], UserRul
             continue
         with suppress(CertgradError):
             positive = made({**statics, name: real(f"{name} > 0")})
-            _one_proof(positive)
-            if _audited(positive):
+            as_one_proof(positive)
+            if is_audited_proved(positive):
                 return Cause(f"right where {name} > 0: the function and the rule treat negative values differently")
     return None
 
@@ -251,18 +256,6 @@ def _of_case(rule: UserRule, one: UserRule, k: int) -> str:
     varied = {n for n in rule.choices[0] if len({repr(c.get(n)) for c in rule.choices}) > 1}
     values = [f"{n} = {v}" for n, v in one.cases[k].statics.items() if n in varied]
     return f" (at {', '.join(values)})" if values else ""
-
-
-@dataclass(frozen=True)
-class Cause:
-    """Why a rule is wrong: the mistake in words, and the domain outside of which it is wrong, if there is one."""
-
-    text: str = ""
-    domain: tuple[str, ...] = ()
-    mended: UserRule | None = None
-    """The rule without the mistake, which is proved; None if no such rule was made."""
-    change: Change | None = None
-    """The change of one or several steps of the backward that mends the rule; None for mistakes of other kinds."""
 
 
 def _right_where(one: UserRule, needed: Sequence[Hypothesis]) -> Cause:
@@ -282,199 +275,3 @@ def _as_written(hypothesis: Hypothesis, names: tuple[str, ...]) -> str:
         return plain if canonical(parse(plain, names)) == canonical(hypothesis.tree) else ""
     except CertgradError:
         return ""
-
-
-def likely_cause(
-    one: UserRule,
-    rule: UserRule,
-    until: float,
-    witness: Witness | None = None,
-    twins: Sequence[UserRule] = (),
-    known: Sequence[Change] = (),
-) -> Cause | None:
-    """Return the mistake without which the rule of one argument is proved; None if none is found in time.
-
-    Each candidate mistake is put right in the rule; if the result agrees with the function's derivative at drawn
-    points, its proof is tried, and the first that is proved is the cause. The candidates, in order: changes `known`
-    from other arguments; the catalogue; what may be forgotten; changes of steps of the backward; a domain in which a
-    part is right; exchanged halves of arguments; a backward that is not linear; two writes to one entry; equal sizes.
-
-    Args:
-        one: the rule in which that argument alone is active.
-        rule: the rule of all arguments.
-        until: the time, of this thread, at which the search ends.
-        witness: the point at which `one` was refuted.
-        twins: `one` at other values of its real static numbers, at which the mistake has to agree as well.
-        known: changes of the backward that mend earlier arguments.
-    """
-    trial = Trial(one)
-    twin_trials = [*map(Trial, twins)]
-    plain = replace(trial.rules, jvp=None, primal=None, both=None)
-    right_there = trial.plausible(plain, {}, ())
-    if right_there and is_proved(mended(one, Mistake("", plain))):
-        return None  # right at these shapes: it is wrong at others, as the witness shows
-
-    def first(family: Callable[[Trial], Iterable[Mistake]], tried: bool = False, reserved: float = 0.0) -> Cause | None:
-        """Return the first mistake of a family that agrees at all twins and without which `one` is proved, as a cause.
-
-        None is returned if no mistake is, or when `reserved` seconds are left. If `tried`, the family has been tried
-        at points already: its mistakes go to the proof at once, with more steps.
-        """
-        for k, mistake in enumerate(family(trial)):
-            if time.thread_time() > until - reserved:
-                return None
-            if (tried or trial.agrees(mistake)) and all(_agrees_elsewhere(mistake, t, family(t)) for t in twin_trials):
-                patience = (LIKELY if k else LIKELIEST) if tried else 1
-                candidates = (mended(one, special, patience) for special in _special(one, mistake))
-                subject = next((s for s in candidates if is_proved(s, likely=tried)), None)
-                if subject is not None:
-                    return Cause(mistake.text, mistake.domain, subject, mistake.change)
-        return None
-
-    if cause := first(lambda t: (_otherwise(t, change) for change in known)):
-        return cause
-    if cause := first(lambda t: mistakes(t.one, rule, t.rules), reserved=RESERVED):
-        return cause
-    if time.thread_time() > until:
-        return None
-    cause = first(lambda t: forgotten(t.one, t.rules), reserved=RESERVED)
-    not_linear = cause is None and nonlinear(one, trial)
-    if cause is None and not not_linear:
-        right = (c for c in changes(one, trial.rules, witness) if all(t.agrees(_otherwise(t, c)) for t in twin_trials))
-        of_steps = list(islice(right, MAX_CHANGES))
-        cause = first(lambda t: (_otherwise(t, change) for change in of_steps), tried=True)
-    in_part = first(_in_part)
-    if cause is not None:
-        return replace(cause, domain=in_part.domain) if in_part is not None else cause
-    if in_part is not None:
-        return in_part
-    if cause := first(lambda t: halves_of_arguments(t.one, t.rules)):
-        return cause
-    # A term that no cotangent multiplies is a mistake, and none that is meant.
-    if not_linear and trial.at_no_cotangent():
-        return Cause("it is not 0 where the cotangent of the output is: a term is not multiplied by that")
-    if not_linear:
-        return Cause(f"it is not linear in the cotangent of the output; {INTENDED}")
-    if cause := first(lambda t: right_where_written_once(t.one, t.rules), tried=True):
-        return cause
-    return None if right_there else first(lambda t: where_right(t.one, t.rules))
-
-
-def _special(one: UserRule, mistake: Mistake) -> Iterator[Mistake]:
-    """Yield the mistake; if the rule has one array of integers, then also the mistake where they index an axis.
-
-    A rule with such an array usually means indices, so that 0 ≤ i < n is tried as its domain, for the size n of each
-    axis of another array.
-    """
-    yield mistake
-    integers = [n for n, s in zip(one.arg_names, one.signature.inputs, strict=True) if s.dtype == "int"]
-    if len(integers) == 1 and not one.domain:
-        for name, spec in zip(one.arg_names, one.signature.inputs, strict=True):
-            for axis in range(len(spec.dims)) if name not in integers and not spec.stars else ():
-                indices = f"{integers[0]} >= 0", f"{integers[0]} < {name}.shape[{axis}]"
-                yield replace(mistake, domain=(*mistake.domain, *indices))
-
-
-def _in_part(trial: Trial) -> Iterator[Mistake]:
-    """Yield the mistakes that leave the rule right in a domain alone, then the mistake of a straight-through rule."""
-    yield from right_in_a_domain(trial.one, trial.rules)
-    yield passed_through(trial.rules)
-
-
-def _agrees_elsewhere(mistake: Mistake, there: Trial, found: Iterable[Mistake]) -> bool:
-    """Return whether the mistake of the same text also explains the rule at other values of its real numbers.
-
-    Args:
-        mistake: the mistake, as it was made for the rule itself.
-        there: the trial of the rule at the other values.
-        found: the mistakes of the same family, made for the rule at the other values.
-    """
-    return any(there.agrees(twin) for twin in found if twin.text == mistake.text)
-
-
-def mended(one: UserRule, mistake: Mistake, patience: int = 1) -> UserRule:
-    """Return the rule with the mistake put right, as a subject to be audited, in the mistake's domain and at its sizes.
-
-    The proof may take `patience` times the steps that a first try has.
-    """
-    subject = copy(one)
-    _one_proof(subject, patience)
-    subject.domain = (*one.domain, *mistake.domain)
-    subject.signature = one.signature.renamed(mistake.fixed)
-    subject.cases = (Case(subject.signature, one.cases[0].statics),)
-    subject.rules = lambda statics: mistake.rules  # type: ignore[method-assign]
-    return subject
-
-
-def _one_proof(subject: UserRule, patience: int = 1) -> None:
-    """Restrict the audit of `subject` to the proof of the adjoint, with `patience` times the steps of a first try."""
-    subject.claimed, subject.conformance, subject.proofs_alone = ("vjp_is_adjoint",), None, True
-    subject.steps, subject.seconds = FIRST_STEPS * patience, ONE_PROOF
-
-
-def is_proved(subject: UserRule, likely: bool = False) -> bool:
-    """Return whether the rule is proved at all shapes, perhaps under hypotheses.
-
-    Unless the proof is `likely` to succeed, it is first tried at one family of shapes alone, and a failure ends it.
-    """
-    if likely:
-        return _audited(subject)
-    instance = family(subject, subject.cases[0]).prove[0]
-    shapes = instance.shapes()
-    try:
-        programs = trace_rules(subject.rules(instance.statics), shapes, 0, subject.name)
-        with limited(subject.steps or FIRST_STEPS, ONE_PROOF):
-            problem = build(posed(subject, shapes, programs))
-            if not prove(problem, "vjp_is_adjoint").proved:
-                return False
-    except (BudgetError, Exception):  # what does not even trace is not
-        return False
-    return _audited(subject)
-
-
-def _audited(subject: UserRule) -> bool:
-    try:
-        return audit(subject).verdict in PROOFS
-    except (BudgetError, Exception):  # as above
-        return False
-
-
-def _otherwise(trial: Trial, change: Change) -> Mistake:
-    """Return a change of steps as a mistake, whose rules run the backward with that change."""
-    rules = trial.rules
-
-    def vjp(args: list, seeds: list, params: list) -> list:
-        with in_own_lines(trial.one):
-            return changed(backward(rules, len(args), params), change.acts, numbers_of(trial.one))(*args, *seeds)
-
-    return Mistake(change.text, replace(rules, jvp=None, primal=None, both=None, vjp=vjp), change=change)
-
-
-def nonlinear(one: UserRule, trial: Trial) -> bool:
-    """Return whether ball arithmetic shows that a backward is not linear in the seed.
-
-    That is so if, at some point, twice the seed does not give twice the cotangent. To find such a point, the search
-    for witnesses, which compares a rule's forward with its primal, is given a rule whose forward is twice the cotangent
-    of a seed, and whose primal is the cotangent of twice the seed.
-    """
-    if not trial.nonlinear():
-        return False
-    rules = trial.rules
-
-    def cotangents(args: list, scale: int) -> list:
-        seeds = [scale * jnp.ones_like(y) for y in rules.forward(args, [])]
-        return rules.vjp(args, seeds, [])
-
-    subject = copy(one)
-    subject.undefined_differs = False
-    compared = Rules(
-        forward=lambda args, params: [2 * c for c in cotangents(args, 1)],
-        jvp=None,
-        vjp=rules.vjp,
-        primal=lambda args, params: cotangents(args, 2),
-    )
-    subject.rules = lambda statics: compared  # type: ignore[method-assign]
-    try:
-        return search(subject, family(one, one.cases[0]).prove[0], "rule_runs_forward") is not None
-    except Exception:
-        return False

@@ -47,7 +47,7 @@ from certgrad.rules.subject.approximation import Declared
 from certgrad.rules.subject.layers import plain_function, unwrapped
 from certgrad.rules.subject.report import Report
 from certgrad.rules.subject.user_rule import UserRule
-from certgrad.rules.syntax.ignores import ignores_of, without_ignored
+from certgrad.rules.syntax.ignores import Ignores, ignores_of, without_ignored
 
 from .check import check
 from .choices import DECIDED_VERDICTS, Audit, Checked, best_choice
@@ -84,49 +84,75 @@ def examined(
         conformance: compare the traced programs with calls.
         order: 2 audits the second derivatives as well, wherever that is possible.
     """
-    report: Report | None = None
-    remarks: list[Remark] = []
-    declared: Declaration | None = None
-    if found.problem:
-        remarks.append(not_audited(found.problem, unaudited(found.name)))
-    else:
-        try:
-            if is_op(found.rule):
-                report = _op(found, conformance)
-            else:
-                with auditing(allotted_seconds()):
-                    audit = _audited(found, table, conformance, order)
-                report, declared = audit.report, audit.declared
-                remarks += _remarks(audit)
-        except NotDeclaredError as error:
-            remarks.append(not_audited(str(error)))
-        except CertgradError as error:  # the declaration does not fit the rule
-            reason = str(error).removeprefix(f"{found.name} ({found.where}) ")
-            recorded = any(d.origin == RECORDED_ORIGIN for d in table.get(found.name, ()))
-            remarks.append(not_audited(reason, NOT_AUDITED if recorded else MISDECLARED))
-        except Exception as error:
-            remarks.append(not_audited(f"{type(error).__name__}: {error}"))
+    report, declared, remarks = _report_with_remarks(found, table, conformance, order)
     result = RuleResult(name=found.name, where=found.where, file=found.file, remarks=remarks)
     if found.rule is None:
         return result, report
     ignores = ignores_of(plain_function(unwrapped(found.rule)))
     codes = {r.code for r in remarks}
     if report is None:
-        used = {*CODES.values(), *codes}  # without a report, an ignored obligation may be one that this rule has
+        notes = ignores.applied(codes)
+        found_codes = {*CODES.values(), *codes}  # an ignored obligation may be one that this rule has
     else:
-        certificate, ignored = without_ignored(report.certificate, ignores)
-        report, used = replace(report, certificate=certificate), codes | ignored
-        if report.second is not None:
-            second, ignored = without_ignored(report.second.certificate, ignores)
-            report, used = replace(report, second=replace(report.second, certificate=second)), used | ignored
-    kept = [r for r in remarks if r.code not in ignores.reasons]
-    notes = ignores.applied(used) if report else ignores.applied(codes)
-    if report is not None:
+        report, of_obligations = _without_ignored_claims(report, ignores)
+        found_codes = codes | of_obligations
+        notes = ignores.applied(found_codes)
         notes += [f"a surrogate by intent: {report.surrogate}"] if report.surrogate else []
         notes += [f"the claim is about {text}" for text in report.limits]
-    change = msgspec.structs.replace
-    result = change(result, remarks=[*kept, *ignores.remarks(used)], notes=notes, inferred=_inferred_text(declared))
+    kept = [r for r in remarks if r.code not in ignores.reasons]
+    result = msgspec.structs.replace(
+        result,
+        remarks=[*kept, *ignores.remarks(found_codes)],
+        notes=notes,
+        inferred=_inferred_text(declared),
+    )
     return (of_report(result, report) if report is not None else result), report
+
+
+def _report_with_remarks(
+    found: FoundRule, table: Mapping[str, Sequence[Declaration]], conformance: bool, order: int
+) -> tuple[Report | None, Declaration | None, list[Remark]]:
+    """Return the report on a rule, the declaration that it was audited with, and remarks on the audit. Never raises.
+
+    Where the rule is not audited, there is no report, and a remark says why. An op has no declaration of this kind. The
+    arguments are those of `examined`.
+    """
+    report: Report | None = None
+    declared: Declaration | None = None
+    remarks: list[Remark] = []
+    if found.problem:
+        return None, None, [not_audited(found.problem, unaudited(found.name))]
+    try:
+        if is_op(found.rule):
+            report = _op(found, conformance)
+        else:
+            with auditing(allotted_seconds()):
+                audit = _audited(found, table, conformance, order)
+            report, declared = audit.report, audit.declared
+            remarks += _remarks(audit)
+    except NotDeclaredError as error:
+        remarks.append(not_audited(str(error)))
+    except CertgradError as error:  # the declaration does not fit the rule
+        reason = str(error).removeprefix(f"{found.name} ({found.where}) ")
+        recorded = any(d.origin == RECORDED_ORIGIN for d in table.get(found.name, ()))
+        remarks.append(not_audited(reason, NOT_AUDITED if recorded else MISDECLARED))
+    except Exception as error:
+        remarks.append(not_audited(f"{type(error).__name__}: {error}"))
+    return report, declared, remarks
+
+
+def _without_ignored_claims(report: Report, ignores: Ignores) -> tuple[Report, set[str]]:
+    """Return the report without the claims whose findings are ignored, and the codes of these findings.
+
+    Claims of the second report, on the rule of the rule, are left out as well.
+    """
+    certificate, codes = without_ignored(report.certificate, ignores)
+    report = replace(report, certificate=certificate)
+    if report.second is not None:
+        second, codes_of_second = without_ignored(report.second.certificate, ignores)
+        report = replace(report, second=replace(report.second, certificate=second))
+        codes = codes | codes_of_second
+    return report, codes
 
 
 def of_report(result: RuleResult, report: Report) -> RuleResult:

@@ -157,38 +157,50 @@ def _report_over_options(
         report = replace(report, left_out=(*report.left_out, LEFT_OUT.format(" and ".join(of_defaults(rule)))))
     if statement.surrogate or report.verdict not in (*PROOFS, AT_SIZES):
         return report
-    without_outputs = statement.of_inputs  # outputs may have other shapes at other values of options
-
-    def at_value(chosen: Mapping[str, Any]) -> Report | str | None:
-        """Return the report at other values of options, or the error as text; None if the function fails only there."""
-        other_attempt = Attempt({**(attempt.static or {}), **chosen})
-        try:
-            sizes_tried = rules.first_sizes(without_outputs.rule(other_attempt))
-            at_default = without_outputs.rule(replace(attempt, sizes=sizes_tried))
-            if rules.runs(at_default) and not rules.runs(
-                without_outputs.rule(replace(other_attempt, sizes=sizes_tried))
-            ):
-                return None
-            return _attempted(without_outputs, other_attempt, sizes)
-        except CertgradError as error:
-            return str(error)
-
-    def refuted_at(chosen: Mapping[str, Any]) -> Report | None:
-        """Return the report at other values of options if a point refutes the rule there; else None.
-
-        The check at points is cheap, and says whether an audit is worth its time.
-        """
-        other_attempt = Attempt({**(attempt.static or {}), **chosen})
-        with suppress(CertgradError):
-            if rules.differs_at_a_point(without_outputs.rule(other_attempt)):
-                report = _attempted(replace(without_outputs, conformance=False), other_attempt, sizes)
-                return report if report.verdict == "refuted" else None
-        return None
-
-    report = at_choices(report, rule, at_value, refuted_at)
+    others = _OtherOptions(statement.of_inputs, attempt, sizes)
+    report = at_choices(report, rule, others.report_at, others.refutation_at)
     if order == 1 or report.verdict not in (*PROOFS, AT_SIZES):
         return report
     return _with_second(report, first_look(statement, attempt), sizes)
+
+
+@dataclass(frozen=True)
+class _OtherOptions:
+    """The audits of a rule at other values of its options than those of an attempt."""
+
+    statement: Statement
+    """What the author says of the inputs alone: outputs may have other shapes at other values of options."""
+    declared: Attempt
+    """The attempt at the declared options."""
+    sizes: Sizes | Sequence[Sizes] | None
+    """Numbers for sizes that are tried first, as in `check`."""
+
+    def report_at(self, chosen: Mapping[str, Any]) -> Report | str | None:
+        """Return the report at the chosen values, or the error as text; None if the function fails only there."""
+        attempt = self._attempt(chosen)
+        try:
+            sizes_tried = rules.first_sizes(self.statement.rule(attempt))
+            at_declared = self.statement.rule(replace(self.declared, sizes=sizes_tried))
+            if rules.runs(at_declared) and not rules.runs(self.statement.rule(replace(attempt, sizes=sizes_tried))):
+                return None
+            return _attempted(self.statement, attempt, self.sizes)
+        except CertgradError as error:
+            return str(error)
+
+    def refutation_at(self, chosen: Mapping[str, Any]) -> Report | None:
+        """Return the report at the chosen values if a point refutes the rule there; else None.
+
+        The check at points is cheap, and says whether an audit is worth its time.
+        """
+        attempt = self._attempt(chosen)
+        with suppress(CertgradError):
+            if rules.differs_at_a_point(self.statement.rule(attempt)):
+                report = _attempted(replace(self.statement, conformance=False), attempt, self.sizes)
+                return report if report.verdict == "refuted" else None
+        return None
+
+    def _attempt(self, chosen: Mapping[str, Any]) -> Attempt:
+        return Attempt({**(self.declared.static or {}), **chosen})
 
 
 def _with_second(report: Report, look: Look, sizes: Sizes | Sequence[Sizes] | None) -> Report:

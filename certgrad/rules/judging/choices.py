@@ -78,84 +78,156 @@ def best_choice(
         known: audits the rule with a declaration, and as an approximation if it may be one; returns the report and the
             declaration that counts.
     """
-    choices = tried.declarations
-    in_calls = [k for k, candidate in enumerate(tried.found) if tried.where_called(candidate.signature)]
-    meant = in_calls or [*range(len(choices) - len(tried.below))]  # by number, the likeliest first
-    in_full = cache(lambda k: known(choices[k]))  # a full audit takes long: one for each choice at most
-    first, _ = in_full(meant[0])
-    looked = {meant[0]: Choice(first.certificate)} if first.verdict in PROOFS else {}
-    not_tried = _look_at_choices(found, tried, looked)
-    likely = next((k for k, candidate in looked.items() if k in meant and candidate.verdict in PROOFS), meant[0])
-    wrong = _wrong_as_called(tried, looked, likely)
-    best = likely if wrong is None else wrong
-    report, declared = in_full(best)
-    # If nothing is proved, a choice counts at which the rule is proved under bounds that the audit may assume.
-    if wrong is None and report.verdict not in DECIDED_VERDICTS:
-        under = (k for k, candidate in looked.items() if k != best and k in meant and candidate.under_assumed())
-        if (under_bounds := next(under, None)) is not None:
-            best, report, declared = under_bounds, checked(choices[under_bounds]), choices[under_bounds]
-
-    def verdict_at(k: int) -> str:
-        """Return the verdict at a choice, by a full audit if a first look proved the rule there."""
-        return looked[k].verdict if looked[k].verdict not in PROOFS else in_full(k)[0].verdict
-
-    further = [k for k, candidate in looked.items() if k != best and _otherwise(candidate, report)]
-    refuted = any(looked[k].verdict == "refuted" for k in further)
-    others = [_declaration_verdict_text(tried, choices[k], verdict_at(k)) for k in further]
-    others += [
-        f'with "{candidate.signature}" it is not tried: the other choices took {LOOKS * allotted_seconds():g} s'
-        for candidate in not_tried
-    ]
-    # A first look leaves sizes open. At a lower rank the rule may be proved in full, or at numbers for sizes.
-    if not in_calls and wrong is None and report.verdict not in DECIDED_VERDICTS and declared not in tried.lower:
-        for choice in tried.lower:
-            if (lower := checked(choice)).verdict in DECIDED_VERDICTS:
-                others = [_declaration_verdict_text(tried, declared, report.verdict, report)]
-                report, declared = lower, choice
-    if further and (where := tried.where_called(declared.signature)):
+    choices = _Choices(tried, known)
+    choices.look(found)
+    best = _best(choices, checked)
+    report, declared = best.report, best.declared
+    others, wrong_at_others = _at_other_choices(choices, best)
+    guessed = not choices.in_calls and not best.wrong_as_called  # no call says which ranks are meant
+    if guessed and (lower := _decided_at_lower_rank(tried, checked, report, declared)) is not None:
+        others = [_declaration_verdict_text(tried, declared, report.verdict, report)]
+        report, declared = lower
+    if best.further and (where := tried.where_called(declared.signature)):
         others.insert(0, f"{where} calls it so")
     # A rule that is wrong for a matrix may be right for a vector, and nobody says that it is meant for matrices.
-    if not in_calls and wrong is None and report.verdict == "refuted" and _at_defaults(report, declared):
+    if guessed and report.verdict == "refuted" and _at_defaults(report, declared):
         if fewer := right_with_an_axis_less(found, declared):
             report = _of_either_rank(report, declared.signature, fewer)
-            refuted = True
-    # The other way round, a rule that is proved for a vector may be wrong for a batch of vectors.
+            wrong_at_others = True
+    failures, fails_as_meant = _failing_uses(found, tried, report, declared, called=bool(choices.in_calls))
+    return Audit(
+        _of_inferred_shapes(report), declared, (*others, *failures), wrong_at_others=wrong_at_others or fails_as_meant
+    )
+
+
+class _Choices:
+    """The choices of ranks for a rule, by number, the likeliest first, and the verdicts at them."""
+
+    def __init__(self, tried: Tried, known: Callable[[Declaration], tuple[Report, Declaration]]) -> None:
+        self.tried, self.declarations = tried, tried.declarations
+        self.in_calls = [k for k, candidate in enumerate(tried.found) if tried.where_called(candidate.signature)]
+        """The choices that agree with a call of the rule in code."""
+        self.meant = self.in_calls or [*range(len(self.declarations) - len(tried.below))]
+        """The choices that may be the best one."""
+        self.in_full = cache(lambda k: known(self.declarations[k]))
+        """Audits the rule in full at a choice; that takes long, and is done once for each choice at most."""
+        self.looked: dict[int, Choice] = {}
+        """The verdicts of first looks, by number, and that of the full audit at the first choice if it is a proof."""
+        self.not_tried: list[Declaration] = []
+        """The choices for which no time was left."""
+
+    def look(self, found: FoundRule) -> None:
+        """Audit the rule in full at the likeliest choice, and take a first look at the others.
+
+        A lower rank is left out if the rule is proved at another choice, and so is a choice that is part of a proved
+        one: it would say nothing new.
+        """
+        likeliest = self.meant[0]
+        first, _ = self.in_full(likeliest)
+        if first.verdict in PROOFS:
+            self.looked[likeliest] = Choice(first.certificate)
+        choices = self.declarations
+        with auditing(LOOKS * allotted_seconds()):
+            for k, choice in enumerate(choices if len(choices) > 1 else ()):
+                if k in self.looked:
+                    continue
+                proved = [choices[j] for j, look in self.looked.items() if look.verdict in PROOFS]
+                if (choice in self.tried.lower and proved) or any(_is_part_of(choice, one) for one in proved):
+                    continue
+                if budget.over("it"):
+                    self.not_tried.append(choice)
+                    continue
+                with suppress(CertgradError):
+                    self.looked[k] = choice_of(found.rule, choice, found.name, allotted_seconds())
+
+    def verdict_at(self, k: int) -> str:
+        """Return the verdict at a choice, by a full audit if a first look proved the rule there."""
+        look = self.looked[k]
+        return look.verdict if look.verdict not in PROOFS else self.in_full(k)[0].verdict
+
+
+@dataclass(frozen=True)
+class _Best:
+    """The choice that counts, with the report there."""
+
+    report: Report
+    declared: Declaration
+    wrong_as_called: bool
+    """Whether a call agrees with the choice, and the rule is refuted there."""
+    further: list[int]
+    """The numbers of the other choices that the report has to name."""
+
+
+def _best(choices: _Choices, checked: Checked) -> _Best:
+    """Return the choice that counts: see `best_choice`."""
+    looked, meant = choices.looked, choices.meant
+    likely = next((k for k, look in looked.items() if k in meant and look.verdict in PROOFS), meant[0])
+    wrong = _wrong_as_called(choices.tried, looked, likely)
+    best = likely if wrong is None else wrong
+    report, declared = choices.in_full(best)
+    # If nothing is proved, a choice counts at which the rule is proved under bounds that the audit may assume.
+    if wrong is None and report.verdict not in DECIDED_VERDICTS:
+        under = (k for k, look in looked.items() if k != best and k in meant and look.under_assumed())
+        if (under_bounds := next(under, None)) is not None:
+            best, declared = under_bounds, choices.declarations[under_bounds]
+            report = checked(declared)
+    further = [k for k, look in looked.items() if k != best and _otherwise(look, report)]
+    return _Best(report, declared, wrong is not None, further)
+
+
+def _at_other_choices(choices: _Choices, best: _Best) -> tuple[list[str], bool]:
+    """Return texts on the verdicts at the choices other than the best one, and whether the rule is refuted at one."""
+    refuted = any(choices.looked[k].verdict == "refuted" for k in best.further)
+    texts = [
+        _declaration_verdict_text(choices.tried, choices.declarations[k], choices.verdict_at(k)) for k in best.further
+    ]
+    texts += [
+        f'with "{choice.signature}" it is not tried: the other choices took {LOOKS * allotted_seconds():g} s'
+        for choice in choices.not_tried
+    ]
+    return texts, refuted
+
+
+def _decided_at_lower_rank(
+    tried: Tried, checked: Checked, report: Report, declared: Declaration
+) -> tuple[Report, Declaration] | None:
+    """Return the report and the choice of a lower rank at which the rule is proved, if the given report proves nothing.
+
+    A first look leaves sizes open. At a lower rank the rule may be proved in full, or at numbers for sizes.
+    """
+    if report.verdict in DECIDED_VERDICTS or declared in tried.lower:
+        return None
+    for choice in tried.lower:
+        if (lower := checked(choice)).verdict in DECIDED_VERDICTS:
+            return lower, choice
+    return None
+
+
+def _failing_uses(
+    found: FoundRule, tried: Tried, report: Report, declared: Declaration, *, called: bool
+) -> tuple[list[str], bool]:
+    """Return texts on uses that the function allows and at which the rule fails, and whether one may be meant.
+
+    These are other signatures, and defaults that are passed by place. A proved rule is tried with one axis more, unless
+    it is `called` in code, which says how many axes are meant.
+    """
+    texts: list[str] = []
+    # A rule that is proved for a vector may be wrong for a batch of vectors.
     longer_signature, failing = "", ""
-    if not in_calls and report.verdict in PROOFS:
+    if not called and report.verdict in PROOFS:
         longer_signature, failing = wrong_with_an_axis_more(found, declared, report.assumed)
-    if longer_signature and not failing:
-        others.append(f'with "{longer_signature}" it is refuted')
-        refuted = True
+    refuted_with_more = bool(longer_signature) and not failing
+    if refuted_with_more:
+        texts.append(f'with "{longer_signature}" it is refuted')
     names = UserRule(found.rule, declared.signature, static=declared.static, name=found.name).arg_names
     failures, may_be_meant = _failures_at_others(tried, declared, names)
-    others += failures
+    texts += failures
     if failing:
-        others.append(f'the function also runs with "{longer_signature}", where its rule fails: {failing}')
+        texts.append(f'the function also runs with "{longer_signature}", where its rule fails: {failing}')
     passed, error = fails_with_passed_defaults(found, declared)
     if passed:
-        others.append(f"with {passed} passed by place, its rule fails and the function runs: {error}")
-    return Audit(_of_inferred_shapes(report), declared, tuple(others), refuted or may_be_meant or bool(passed))
-
-
-def _look_at_choices(found: FoundRule, tried: Tried, looked: dict[int, Choice]) -> list[Declaration]:
-    """Add the verdicts at other choices to `looked`, by number; return the choices for which no time was left.
-
-    A lower rank is left out if the rule is proved at another choice, and so is a choice that is part of a proved one:
-    it would say nothing new.
-    """
-    choices = tried.declarations
-    not_tried: list[Declaration] = []
-    with auditing(LOOKS * allotted_seconds()):
-        for k, choice in enumerate(choices if len(choices) > 1 else ()):
-            proved = [choices[j] for j, one in looked.items() if one.verdict in PROOFS]
-            if k in looked or (choice in tried.lower and proved) or any(_is_part_of(choice, one) for one in proved):
-                continue
-            if budget.over("it"):
-                not_tried.append(choice)
-                continue
-            with suppress(CertgradError):
-                looked[k] = choice_of(found.rule, choice, found.name, allotted_seconds())
-    return not_tried
+        texts.append(f"with {passed} passed by place, its rule fails and the function runs: {error}")
+    return texts, refuted_with_more or may_be_meant or bool(passed)
 
 
 def _failures_at_others(tried: Tried, declared: Declaration, names: Sequence[str]) -> tuple[list[str], bool]:

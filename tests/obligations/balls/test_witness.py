@@ -12,7 +12,19 @@ import pytest
 from flint import arb
 
 import certgrad
-from certgrad.obligations.balls import Dims, Input, MalformedRule, Programs, Rule, WitnessPoint, find_witness, seeded
+from certgrad.obligations.balls import (
+    Criterion,
+    Dims,
+    Input,
+    MalformedRule,
+    Programs,
+    Rule,
+    Scope,
+    SearchLimits,
+    WitnessPoint,
+    find_witness,
+    seeded,
+)
 from certgrad.obligations.balls._draw import TRIES, draw_inputs
 from certgrad.signatures.sizes import parse_axis
 
@@ -137,12 +149,12 @@ WRONG: dict[str, tuple[str, Rule, list[Input], Any]] = {
 @pytest.mark.parametrize("name", WRONG)
 def test_wrong_rules_are_refuted(name: str) -> None:
     kind, rule, inputs, domain = WRONG[name]
-    found = find_witness(kind, rule, inputs, domain=domain, name=name)
+    found = find_witness(kind, rule, inputs, name=name, scope=Scope(domain))
     assert found is not None
     assert not found.undefined
     assert not arb(found.lhs).overlaps(arb(found.rhs))
     assert float(arb(found.relative_gap)) > 1e-9
-    again = find_witness(kind, rule, inputs, domain=domain, name=name)
+    again = find_witness(kind, rule, inputs, name=name, scope=Scope(domain))
     assert again is not None
     assert (again.inputs, again.tangents, again.seeds) == (found.inputs, found.tangents, found.seeds)
 
@@ -174,7 +186,7 @@ RIGHT: dict[str, tuple[Rule, list[Input], Any]] = {
 @pytest.mark.parametrize("name", RIGHT)
 def test_right_rules_are_not_refuted(name: str, kind: str) -> None:
     rule, inputs, domain = RIGHT[name]
-    assert find_witness(kind, rule, inputs, domain=domain, name=name) is None
+    assert find_witness(kind, rule, inputs, name=name, scope=Scope(domain)) is None
 
 
 def test_custom_vjp_without_jvp_is_compared_with_the_derivative() -> None:
@@ -209,8 +221,8 @@ def test_printed_balls_stay_apart() -> None:
 
 def test_gaps_of_a_rounded_literal_can_be_passed_over() -> None:
     tiny = rule_of(jnp.exp, lambda x, dx: jnp.exp(x) * dx * 1.00000000000000022)
-    assert find_witness(JVP, tiny, X, at_least=Fraction(1, 2**40)) is None
-    assert find_witness(JVP, tiny, X, at_least=Fraction(1, 2**60)) is not None
+    assert find_witness(JVP, tiny, X, criterion=Criterion(at_least=Fraction(1, 2**40))) is None
+    assert find_witness(JVP, tiny, X, criterion=Criterion(at_least=Fraction(1, 2**60))) is not None
 
 
 def test_undefined_rule_is_a_witness_of_its_own_kind() -> None:
@@ -223,7 +235,7 @@ def test_undefined_rule_is_a_witness_of_its_own_kind() -> None:
     assert found.undefined
     assert found.relative_gap == ""
     assert "nan" in (str(found.lhs), str(found.rhs))
-    assert find_witness(JVP, rule, X, undefined=False) is None
+    assert find_witness(JVP, rule, X, criterion=Criterion(undefined=False)) is None
 
 
 def test_undefined_where_the_forward_is_too_is_none() -> None:
@@ -235,14 +247,14 @@ def test_undefined_where_the_forward_is_too_is_none() -> None:
 
 def test_domain_is_respected() -> None:
     rule = rule_of(jnp.abs, lambda x, dx: dx)
-    assert find_witness(JVP, rule, X, domain=positive) is None
-    found = find_witness(JVP, rule, X, domain=lambda p: not positive(p))
+    assert find_witness(JVP, rule, X, scope=Scope(positive)) is None
+    found = find_witness(JVP, rule, X, scope=Scope(lambda p: not positive(p)))
     assert found is not None
 
 
 def test_fits_is_respected() -> None:
     rule = rule_of(matmul, lambda x, y, dx, dy: dx @ y + x @ dy if x.shape[0] > 1 else dx @ y)
-    assert find_witness(JVP, rule, XY, fits=lambda dims: dims.sizes["n"] >= 2) is None
+    assert find_witness(JVP, rule, XY, scope=Scope(fits=lambda dims: dims.sizes["n"] >= 2)) is None
     assert find_witness(JVP, rule, XY) is not None
 
 
@@ -271,8 +283,9 @@ def test_rule_may_depend_on_dims() -> None:
 
 def test_malformed_rules_say_what_is_wrong() -> None:
     rule = rule_of(matmul, vjp=lambda x, y, g: (g @ y.T, (x.T @ g).T))
+    scope = Scope(fits=lambda dims: dims.sizes["n"] == 2 and dims.sizes["m"] == 4)
     with pytest.raises(MalformedRule, match=r"vjp returns shapes \[\(2, 3\), \(4, 3\)\], expected"):
-        find_witness(VJP, rule, XY, fits=lambda dims: dims.sizes["n"] == 2 and dims.sizes["m"] == 4, shapes=1)
+        find_witness(VJP, rule, XY, scope=scope, limits=SearchLimits(shapes=1))
     rule = rule_of(jnp.sin, lambda x, dx: jnp.undefined(x))
     with pytest.raises(MalformedRule, match="jvp does not trace"):
         find_witness(JVP, rule, X)

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import certgrad
-from certgrad.rules.causes import causes as _causes
+from certgrad.rules.causes import cause_search
 from certgrad.rules.causes.changes import changes
 from certgrad.rules.causes.words import _expression
 from tests.rules.judging.test_check import custom_vjp
@@ -429,7 +429,7 @@ def test_a_tangent_that_is_not_used_is_no_cotangent_of_zeros():
 def test_what_is_wrong_for_one_argument_is_tried_for_the_next(monkeypatch):
     """The scale is forgotten before the products are made: both cotangents lack it, and it is looked for once."""
     looked = []
-    monkeypatch.setattr(_causes, "changes", lambda *args: looked.append(args) or changes(*args))
+    monkeypatch.setattr(cause_search, "changes", lambda *args: looked.append(args) or changes(*args))
     rule = jax.custom_vjp(lambda x, y, s: jnp.cumsum(jnp.sin(x) * jnp.sin(y)) * s)
 
     def bwd(args, g):
