@@ -32,11 +32,10 @@ from certgrad.obligations.tracing.jax_internals import serialised_all
 from .attempts import (
     DIFFERS_AT_WITNESS,
     OPEN_VERDICTS,
+    FamilyAudit,
     dim_shapes,
     has_no_value,
-    judged,
     plainly_refuted,
-    prove_all,
     reads_of,
 )
 from .claims import Listed, Record, at_shapes
@@ -261,18 +260,15 @@ class _FamilyClaims:
         }
         covered = self.looks.covered.hypotheses(instance, shapes, programs)
         if covered is None:
-            claims, outcomes = prove_all(
-                self.traces, instance, shapes, programs, self.record, self._refuted_kinds(), self._open_kinds()
-            )
+            audit = FamilyAudit(self.traces, instance, shapes, programs, self.record)
+            claims, outcomes = audit.prove_all(self._refuted_kinds(), self._open_kinds())
             self.looks.covered.add(shapes, programs, outcomes)
             return _AtFamily(claims, outcomes, shapes, listed)
         hypotheses, shapes, primitives = covered
         self.record.primitives.update(dict.fromkeys(primitives))
         outcomes = {kind: Outcome(list(c), ranges=self._ranges.get(kind, {})) for kind, c in hypotheses.items()}
-        claims = {
-            kind: judged(self.traces, instance, kind, outcome, self.record, shapes)
-            for kind, outcome in outcomes.items()
-        }
+        audit = FamilyAudit(self.traces, instance, shapes, programs, self.record)
+        claims = {kind: audit.claim(kind, outcome) for kind, outcome in outcomes.items()}
         return _AtFamily(claims, outcomes, shapes, self._specialised(instance, fixed, shapes))
 
     def _specialised(self, instance: Instance, fixed: Fixed, shapes: Shapes) -> dict[str, list[Clause]]:
