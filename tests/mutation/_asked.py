@@ -15,7 +15,7 @@ from certgrad.errors import RuleError, TraceError
 from certgrad.language.arithmetic import UnfitError
 from certgrad.obligations.auditing import audit as audits
 from certgrad.obligations.auditing import witnesses
-from certgrad.obligations.auditing.attempts import plainly_refuted, prove_all
+from certgrad.obligations.auditing.attempts import FamilyAudit, plainly_refuted
 from certgrad.obligations.auditing.claims import Record
 from certgrad.obligations.balls import (
     Gap,
@@ -171,7 +171,8 @@ def _verdict(
     if programs is not None:
         traces, record = Traces(subject), Record({}, {}, {}, Reading())
         others = [kind for kind in subject.kinds if kind not in laws]
-        found, _ = prove_all(traces, traces.families[0].prove[0], right.shapes, programs, record, others, ())
+        general = FamilyAudit(traces, traces.families[0].prove[0], right.shapes, programs, record)
+        found, _ = general.prove_all(others, ())
         if all(found[law].verdict == "refuted" and plainly_refuted(found[law].witness) for law in laws):
             return Answer("refuted", laws)
     certificate = audits.audit(subject)

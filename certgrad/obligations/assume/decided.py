@@ -21,6 +21,11 @@ def bound_free(a: Atom) -> bool:
     return not any(v[0] == "b" for v in a.free)
 
 
+def has_bound_predicate(poly: Poly) -> bool:
+    """Return whether the term has a predicate on a bound variable, which no region decides."""
+    return any(isinstance(a, Pred) and not bound_free(a) for a in deep_atoms(poly))
+
+
 def predicates(poly: Poly) -> list[Pred | Side]:
     """Return the predicates [p > 0] that mention no variable of a sum around them, innermost first."""
     outside_sums = [a for a in deep_atoms(poly) if isinstance(a, (Pred, Side)) and bound_free(a)]

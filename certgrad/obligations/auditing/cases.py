@@ -32,11 +32,10 @@ from certgrad.obligations.tracing.jax_internals import serialised_all
 from .attempts import (
     DIFFERS_AT_WITNESS,
     OPEN_VERDICTS,
+    FamilyAudit,
     dim_shapes,
     has_no_value,
-    judged,
     plainly_refuted,
-    prove_all,
     reads_of,
 )
 from .claims import Listed, Record, at_shapes
@@ -94,45 +93,56 @@ def proved_in(traces: Traces, instance: Instance, others: Sequence[Instance] = (
     library is then unproved. If the code of a user's rule traces in one of the two alone, the claim is about this one.
     The programs of a user's rule are compared at `others` as well, as code may ask for a rank together with a dtype.
     """
-    narrow = traces.narrow()
+    is_op, narrow = traces.op.is_op, traces.narrow()
     try:
         programs = traces.at(instance).programs
     except CertgradError as error:
-        if traces.op.is_op or "float64" in (instance.exact or ()):  # without float64 nothing is left to claim
+        if is_op or "float64" in (instance.exact or ()):  # without float64 nothing is left to claim
             raise
-        try:
-            narrow.at(instance)
-        except CertgradError:
-            raise error from None
-        return _Dtypes([narrow], f"float32 only ({error})", _impure(narrow, instance), claimed=("float32",))
+        return _float32_alone(narrow, instance, error)
     # `reason` says why the code may tell dtypes apart; "" if nothing in its source can. `stable`: the trace at numbers
     # in float32 is the general program with its sizes set, so that no trace in float32 at general sizes is needed.
     reason = dtype_sensitive(traces.op)
-    stable = (traces.op.is_op or not reason) and same_with_numbers_in_float32(traces, instance, programs)
-    same_at_numbers = not (stable or reason or traces.op.is_op) and _same_at(
-        traces, narrow, instance, concrete(instance)
-    )
+    stable = (is_op or not reason) and same_with_numbers_in_float32(traces, instance, programs)
+    comparable = not (stable or reason or is_op)
+    same = stable or (comparable and _same_at(traces, narrow, instance, concrete(instance)))
     try:
-        in_float32 = programs if stable or same_at_numbers else narrow.at(instance).programs
+        in_float32 = programs if same else narrow.at(instance).programs
     except CertgradError as error:
-        if traces.op.is_op:
+        if is_op:
             raise
         return _Dtypes([traces], f"float64 only ({error})", _impure(traces, instance), claimed=("float64",))
     differing = None if in_float32 is programs else _different(programs, in_float32)
-    if differing is None and not traces.op.is_op:
+    if differing is None and not is_op:
         # The programs are the same at general sizes. Code that asks for a dtype may do so at some sizes or ranks alone.
-        cases = [case for p in (programs, in_float32) for case in contrary(p, {}) if reason and isinstance(case, dict)]
-        places = [*((instance, case) for case in cases), *((other, {}) for other in others)]
+        sizes = _contrary_sizes(programs, in_float32) if reason else []
+        places = [*((instance, fixed) for fixed in sizes), *((other, {}) for other in others)]
         differing = next(filter(None, (_different_at(traces, narrow, *place) for place in places)), None)
     if differing is not None:
         reason = f"the {differing} is another program in float32"
-    if traces.op.is_op:
+    if is_op:
         return _Dtypes([traces], unproved=reason, numbers=not stable)
     only = f"float32 and float64 ({reason})" if reason else ""
     claimed = WIDTHS if only else ALL_DTYPES
     if differing is None:
         return _Dtypes([traces], only, numbers=not stable, claimed=claimed)
     return _Dtypes([traces, narrow], only, _impure(traces, instance) or _impure(narrow, instance), claimed=claimed)
+
+
+def _float32_alone(narrow: Traces, instance: Instance, error: CertgradError) -> _Dtypes:
+    """Return that a case is traced and proved in float32 alone. Raises `error`, of the trace in float64, if it does not
+    trace in float32 either.
+    """
+    try:
+        narrow.at(instance)
+    except CertgradError:
+        raise error from None
+    return _Dtypes([narrow], f"float32 only ({error})", _impure(narrow, instance), claimed=("float32",))
+
+
+def _contrary_sizes(*programs: Programs) -> list[Fixed]:
+    """Return sizes at which a question that the tracing of one of the programs asked has another answer."""
+    return [case for p in programs for case in contrary(p, {}) if isinstance(case, dict)]
 
 
 def _different(programs: Programs, others: Programs) -> str | None:
@@ -261,18 +271,15 @@ class _FamilyClaims:
         }
         covered = self.looks.covered.hypotheses(instance, shapes, programs)
         if covered is None:
-            claims, outcomes = prove_all(
-                self.traces, instance, shapes, programs, self.record, self._refuted_kinds(), self._open_kinds()
-            )
+            audit = FamilyAudit(self.traces, instance, shapes, programs, self.record)
+            claims, outcomes = audit.prove_all(self._refuted_kinds(), self._open_kinds())
             self.looks.covered.add(shapes, programs, outcomes)
             return _AtFamily(claims, outcomes, shapes, listed)
         hypotheses, shapes, primitives = covered
         self.record.primitives.update(dict.fromkeys(primitives))
         outcomes = {kind: Outcome(list(c), ranges=self._ranges.get(kind, {})) for kind, c in hypotheses.items()}
-        claims = {
-            kind: judged(self.traces, instance, kind, outcome, self.record, shapes)
-            for kind, outcome in outcomes.items()
-        }
+        audit = FamilyAudit(self.traces, instance, shapes, programs, self.record)
+        claims = {kind: audit.claim(kind, outcome) for kind, outcome in outcomes.items()}
         return _AtFamily(claims, outcomes, shapes, self._specialised(instance, fixed, shapes))
 
     def _specialised(self, instance: Instance, fixed: Fixed, shapes: Shapes) -> dict[str, list[Clause]]:

@@ -109,15 +109,8 @@ def _nonzero_part(poly: Poly, region: Region, depth: int) -> tuple[Poly, tuple[F
         poly, region = resolved(poly, indices), replace(region, indices=indices)
     # Clearing denominators mixes the lanes of a selection, so it only ever answers "zero for all lanes"; the regions
     # below start again from the term itself.
-    reduced = cleared(poly, fractions=True)[0] if not poly.is_zero else poly
-    if reduced.is_zero:
-        return None
-    roots = laws.roots.split_roots(reduced, region.facts)
-    if roots is not None:
-        reduced = cleared(roots, fractions=True)[0]
-        if reduced.is_zero:
-            return None
-    if _summands_vanish(reduced, region, depth):
+    reduced = _without_denominators(poly, region.facts)
+    if reduced.is_zero or _summands_vanish(reduced, region, depth):
         return None
     if depth >= MAX_DEPTH:
         return reduced, region.facts.facts
@@ -151,16 +144,40 @@ def _nonzero_part(poly: Poly, region: Region, depth: int) -> tuple[Poly, tuple[F
         if form != poly:
             return _nonzero_part(form, region, depth + 1)
     seams = predicates(poly)
-    if not seams:  # one formula in the whole region: what is left are laws, assumed equations, and an empty region
-        if (
-            decide.related.vanishes_by_laws(reduced, region.facts)
-            or _assumed_zero(reduced, region.facts)
-            or _nowhere(region)
-        ):
-            return None
-        form = over_one_floor(laws.unfolding.unfolded(poly, region.indices.ranges))
-        return nonzero_part(form, region, depth + 1) if form != poly else (reduced, region.facts.facts)
-    p = seams[0].poly
+    if not seams:
+        return _in_one_piece(poly, reduced, region, depth)
+    return _by_sign(poly, seams[0].poly, region, depth)
+
+
+def _without_denominators(poly: Poly, facts: Facts) -> Poly:
+    """Return a term that is 0 only where `poly` is: `poly` with its denominators cleared and its roots split."""
+    if poly.is_zero:
+        return poly
+    reduced, _ = cleared(poly, fractions=True)
+    if reduced.is_zero:
+        return reduced
+    roots = laws.roots.split_roots(reduced, facts)
+    return reduced if roots is None else cleared(roots, fractions=True)[0]
+
+
+def _in_one_piece(poly: Poly, reduced: Poly, region: Region, depth: int) -> tuple[Poly, tuple[Fact, ...]] | None:
+    """Return `nonzero_part` of a term without predicates, which is one formula in the whole region.
+
+    What is left to try are laws and assumed equations, that the region is empty, and loops a step earlier. `reduced` is
+    the term without denominators.
+    """
+    if (
+        decide.related.vanishes_by_laws(reduced, region.facts)
+        or _assumed_zero(reduced, region.facts)
+        or _nowhere(region)
+    ):
+        return None
+    form = over_one_floor(laws.unfolding.unfolded(poly, region.indices.ranges))
+    return nonzero_part(form, region, depth + 1) if form != poly else (reduced, region.facts.facts)
+
+
+def _by_sign(poly: Poly, p: Poly, region: Region, depth: int) -> tuple[Poly, tuple[Fact, ...]] | None:
+    """Return `nonzero_part` of the term where p, the term of one of its predicates, is positive, negative or 0."""
     if laws.counts.is_count(p):  # a count has few values, and its comparisons may be products
         form = laws.counts.by_products(poly, region.places)
         if form != poly and nonzero_part(form, region, depth + 1) is None:

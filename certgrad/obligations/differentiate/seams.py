@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from certgrad.obligations import differentiate as package
 from certgrad.obligations.assume.conditions import Atomic, Clause, Clauses, discharged, merge_clauses, polys
-from certgrad.obligations.assume.decided import bound_free, predicates
+from certgrad.obligations.assume.decided import bound_free, has_bound_predicate, predicates
 from certgrad.obligations.assume.fact import Fact, match
 from certgrad.obligations.assume.facts import Facts
 from certgrad.obligations.assume.index_cases import Indices
@@ -41,6 +41,9 @@ MAX_SPLITS = 12
 """At most this many signs are assumed in turn at a seam; beyond, the forms count as not fitting there."""
 COMPARISON = 200
 """Steps of the budget that one comparison of forms takes."""
+
+Failure = tuple[tuple[Poly, ...], Poly | None]
+"""A place, as equations, where forms of a term do not fit, and their gap if it is a term in the op's parameters."""
 
 
 def seam_hypotheses(
@@ -123,7 +126,7 @@ class _Search:
         """Add the hypotheses for a term: for the summands of its sums, the parts of its atoms, then its own seams."""
         plain, groups = by_summand(poly)
         for summand, _ in groups:
-            if _has_bound_predicate(poly):
+            if has_bound_predicate(poly):
                 self.term(summand)
         for a in atoms_of(plain):
             self.inner(a)
@@ -134,7 +137,7 @@ class _Search:
 
     def inner(self, a: Atom) -> None:
         """Add the hypotheses for the parts of an atom that have predicates under binders."""
-        if isinstance(a, Rec) or not _has_bound_predicate(Poly({((a, 1),): ONE.constant()})):
+        if isinstance(a, Rec) or not has_bound_predicate(Poly({((a, 1),): ONE.constant()})):
             return
         if isinstance(a, Sum):
             _, groups = by_summand(Poly({((a, 1),): ONE.constant()}))
@@ -227,14 +230,14 @@ class _Search:
         if len(alternatives) == 1:
             self.facts = self.facts.extended([Fact(alternatives[0].poly, NONZERO, universal=False)])
 
-    def failures(self, poly: Poly, p: Poly, at_zero: Facts) -> list[tuple[tuple[Poly, ...], Poly | None]]:
+    def failures(self, poly: Poly, p: Poly, at_zero: Facts) -> list[Failure]:
         """Return where the forms that meet on p = 0 do not fit: equations of each place, and the gap there if known."""
         clauses = self.instances(p)
         places = _places(p)
         if clauses is None or any(isinstance(a, Pred) for a in deep_atoms(p)):
             # The predicates that p has here are under a sum or maximum: no region decides them, so there are no forms.
             return [((p,), None)]
-        out: list[tuple[tuple[Poly, ...], Poly | None]] = []
+        out: list[Failure] = []
         for q in places:
             facts_here = at_zero.extended([Fact(q, ZERO, universal=False)])
             if facts_here.contradictory:
@@ -271,51 +274,52 @@ class _Search:
 
     def compare(
         self, forms: list[_Form], value: Poly, equations: tuple[Poly, ...], facts: Facts, splits: int = 0
-    ) -> list[tuple[tuple[Poly, ...], Poly | None]]:
+    ) -> list[Failure]:
         """Return where the forms of a term on the sides of a seam do not fit together where the equations hold.
 
-        A failure is a place, as equations, with the gap between two forms, or None if that is no known term in the op's
-        parameters. While a predicate on some r is undecided there, the place is split: into r > 0 and r < 0 with the
-        forms as they are, and into r = 0, a further equation, with a version of each form for each side.
+        `value` is the term's value there. While a predicate on some r is undecided at the place, the place is split by
+        the sign of r, into parts that are compared by themselves; `splits` is the number of splits so far.
         """
         if len(forms) > MAX_FORMS or splits > MAX_SPLITS:
             return [(equations, None)]
         budget.spend(COMPARISON)
-        settled: list[_Form] = []
-        undecided: list[Poly] = []
-        for form in forms:
-            settled_form, open_terms = form.settled(equations, facts)
-            settled.append(settled_form)
-            undecided += open_terms
+        forms_with_open = [form.settled(equations, facts) for form in forms]
+        settled = [form for form, _ in forms_with_open]
         value, open_terms = _decide_predicates(value, equations, facts)
-        undecided += open_terms
-        if undecided:
-            r = min(undecided, key=lambda q: q.key)
-            out = []
-            for sign in (POS, NEG, ZERO):
-                assumed = facts.extended([Fact(r, sign, universal=False)])
-                if not facts.signs(r) & sign or assumed.contradictory:
-                    continue
-                if sign != ZERO:
-                    out += self.compare(settled, value, equations, assumed, splits + 1)
-                elif solve(r) is None:
-                    out.append((equations, None))
-                else:
-                    sides = (1, -1) if self.crosses(r) else (1, -1, 0)  # 0: r may be 0 all around, too
-                    forms_at_r = [f.forced_at(r, equations, side) for f in settled for side in sides]
-                    at_r = _forced_at(value, r, equations, 0)
-                    try:
-                        out += self.compare(list(dict.fromkeys(forms_at_r)), at_r, (*equations, r), assumed, splits + 1)
-                    except UndefinedTermError:
-                        out.append(((*equations, r), None))
-                if (equations, None) in out:  # the whole place is excluded, with whatever its other parts show
-                    return [(equations, None)]
-            return out
-        return self.gaps(settled, value, equations, facts)
+        undecided = [q for _, open_ones in forms_with_open for q in open_ones] + open_terms
+        if not undecided:
+            return self.gaps(settled, value, equations, facts)
+        r = min(undecided, key=lambda q: q.key)
+        out: list[Failure] = []
+        for sign in (POS, NEG, ZERO):
+            assumed = facts.extended([Fact(r, sign, universal=False)])
+            if not facts.signs(r) & sign or assumed.contradictory:
+                continue
+            if sign != ZERO:
+                out += self.compare(settled, value, equations, assumed, splits + 1)
+            else:
+                out += self.compare_at_zero(r, settled, value, equations, assumed, splits + 1)
+            if (equations, None) in out:  # the whole place is excluded, with whatever its other parts show
+                return [(equations, None)]
+        return out
 
-    def gaps(
-        self, forms: list[_Form], value: Poly, equations: tuple[Poly, ...], facts: Facts
-    ) -> list[tuple[tuple[Poly, ...], Poly | None]]:
+    def compare_at_zero(
+        self, r: Poly, forms: list[_Form], value: Poly, equations: tuple[Poly, ...], facts: Facts, splits: int
+    ) -> list[Failure]:
+        """Return where the forms do not fit together where the equations and r = 0 hold, as `compare` does.
+
+        There is a version of each form for each side of r = 0, with the predicates on r decided as they are there."""
+        if solve(r) is None:
+            return [(equations, None)]
+        sides = (1, -1) if self.crosses(r) else (1, -1, 0)  # 0: r may be 0 all around, too
+        forms_at_r = [f.forced_at(r, equations, side) for f in forms for side in sides]
+        value_at_r = _forced_at(value, r, equations, 0)
+        try:
+            return self.compare(list(dict.fromkeys(forms_at_r)), value_at_r, (*equations, r), facts, splits)
+        except UndefinedTermError:
+            return [((*equations, r), None)]
+
+    def gaps(self, forms: list[_Form], value: Poly, equations: tuple[Poly, ...], facts: Facts) -> list[Failure]:
         """Return where the forms fail to be C¹, to agree in value and derivative, or to have the term's value there."""
         d = Differentiator(self.tangents)
         try:
@@ -327,7 +331,7 @@ class _Search:
                 differences.append(d(value) - d(first))
             for form in forms[1:]:
                 differences += [form.poly - first, *([d(form.poly) - d(first)] if self.slopes else [])]
-            out: list[tuple[tuple[Poly, ...], Poly | None]] = []
+            out: list[Failure] = []
             for difference in (_restricted_to_equations(x, equations) for x in differences):
                 if nonzero_part(difference, Region(facts)) is not None:
                     if _parameter_gap([difference], self.tangents) is None:
@@ -409,10 +413,6 @@ def _restricted_to_equations(poly: Poly, equations: tuple[Poly, ...]) -> Poly:
 def _excluded(p: Poly, clause: Clause) -> bool:
     """Return whether the clause says p ≠ 0 and nothing else."""
     return clause.alternatives in ((Atomic("!= 0", p),), (Atomic("!= 0", -p),))
-
-
-def _has_bound_predicate(poly: Poly) -> bool:
-    return any(isinstance(a, Pred) and not bound_free(a) for a in deep_atoms(poly))
 
 
 def forced(poly: Poly, p: Poly, sign: int) -> Poly:

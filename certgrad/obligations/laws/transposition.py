@@ -18,7 +18,7 @@ which is the identity above for N + 1 steps with p = q_0 = 0, where what stands 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
@@ -34,7 +34,7 @@ from certgrad.obligations.terms.sums import open_sum, sum_over
 from certgrad.obligations.terms.variables import Var, fresh
 from certgrad.obligations.terms.walk import deep_atoms, mentions, tensors_in
 
-from .recurrences import Open, System, fresh_carry, open_loop, replacing, solve, stepped
+from .recurrences import Open, System, Value, fresh_carry, open_loop, replacing, solve, stepped
 
 
 class NoInvariantError(ArithmeticError):
@@ -88,21 +88,53 @@ def _transposed(poly: Poly, chosen: Rec, tangents: set[str], looked_at: LookedAt
     system = open_loop(loop)
     # Names for the loop's carries: its entries in the term become those of tensors, in which the term must be linear.
     marks = [fresh_carry() for _ in loop.carries]
+    uses, rest = linear_in(_marked(poly, loop, marks), set(marks))
+    end = _end(uses)
+    if after:  # uses at t + 1 for t < end − 1
+        if not all(_late(u) for u in uses):
+            raise NoInvariantError("no invariant: a loop is not looked at after each step alone")
+        end = end - ONE
+    t = fresh()
+    finals, sources = _final_and_source(uses, marks, system, t, end, after)
+    cotangents = [fresh_carry() for _ in loop.carries]
+    step_uses, added = _paired_step(system, cotangents)
+    if any(mentions(p, tangents) for p in (*finals, *sources, *(b.rest for b in step_uses))):
+        raise NoInvariantError("no invariant: the jvp is not linear in the tangents")
+    transposes = _transposes(step_uses, system)
+    if after and any(system.step in _at_no_time(p, cotangents).free for p in transposes):
+        raise NoInvariantError("no invariant: the steps of a loop are not alike")
+    steps = [transpose + source for transpose, source in zip(transposes, sources, strict=True)]
+    adjoint = _solved_adjoint(system, t, end, cotangents, finals, steps)
+    # What is left: the rest, ⟨u, μ⟩ over the steps, and ⟨c₀, μ⟩ at the start.
+    with_adjoint = adjoint.put_in(of_var(adjoint.time).shifted(ONE) if after else of_var(adjoint.time))
+    products = Rewriter({system.step: adjoint.reversed_time}, with_adjoint)(added)
+    total = rest + sum_over(products, [(adjoint.time, end)])
+    at_end = Rewriter(replace=adjoint.put_in(of_const(end)))
+    for n, c, transpose in zip(cotangents, system.carries, transposes, strict=True):
+        at_start = at_end(transpose) if after else adjoint.value(n, of_const(end), c.index)
+        total = total + sum_over(c.init * at_start, _dummies(c))
+    return total
+
+
+def _marked(poly: Poly, loop: Loop, marks: Sequence[str]) -> Poly:
+    """Return the term with each read of a carry of the loop as that of a tensor: `marks` are the tensors' names."""
 
     def marked(a: Atom) -> Poly | None:
         if isinstance(a, Rec) and a.loop == loop:
             return access(marks[a.position], (a.time, *a.index))
         return None if loop.key in tensors_in(a) else poly_of(a)
 
-    uses, rest = linear_in(Rewriter(replace=marked)(poly), set(marks))
-    end = _end(uses)
-    if after:  # uses at t + 1 for t < end − 1
-        if not all(_late(u) for u in uses):
-            raise NoInvariantError("no invariant: a loop is not looked at after each step alone")
-        end = end - ONE
-    # p and q: what the uses multiply, at the end and at other times.
-    t = fresh()
-    finals, sources = [ZERO] * len(loop.carries), [ZERO] * len(loop.carries)
+    return Rewriter(replace=marked)(poly)
+
+
+def _final_and_source(
+    uses: Sequence[Use], marks: list[str], system: System, t: Var, end: Poly, after: bool
+) -> tuple[list[Poly], list[Poly]]:
+    """Return, for each carry, p and q of the identities: what the uses multiply at the `end`, and at the time `t`.
+
+    With `after`, uses at varying times are at `t` + 1.
+    """
+    finals, sources = [ZERO] * len(marks), [ZERO] * len(marks)
     for use in uses:
         k = marks.index(use.tensor)
         c = system.carries[k]
@@ -113,45 +145,69 @@ def _transposed(poly: Poly, chosen: Rec, tangents: set[str], looked_at: LookedAt
         else:
             place = of_var(t).shifted(ONE) if after else of_var(t)
             sources[k] = sources[k] + use.coefficient((place, *c.index), 0, place_ranges)
-    # ⟨A·dc + u, μ⟩ at a generic step, as a term that is linear in dc.
-    cotangents = [fresh_carry() for _ in loop.carries]
+    return finals, sources
+
+
+def _paired_step(system: System, cotangents: Sequence[str]) -> tuple[list[Use], Poly]:
+    """Return ⟨A·dc + u, μ⟩ at a generic step, as its uses of the carries dc and the rest, which is ⟨u, μ⟩.
+
+    `cotangents` are the names of the tensors that stand for μ.
+    """
     paired = ZERO
     for c, name in zip(system.carries, cotangents, strict=True):
         paired = paired + sum_over(c.step * access(name, (of_var(system.step), *c.index)), _dummies(c))
+    carry_names = {c.name for c in system.carries}
+    return linear_in(without_carried(paired, carry_names), carry_names)
+
+
+def _transposes(step_uses: Sequence[Use], system: System) -> list[Poly]:
+    """Return Aᵀ·μ for each carry: what the uses of the carry in a paired step multiply."""
     carry_names = [c.name for c in system.carries]
-    step_uses, added = linear_in(without_carried(paired, carry_names), set(carry_names))
-    if any(mentions(p, tangents) for p in (*finals, *sources, *(b.rest for b in step_uses))):
-        raise NoInvariantError("no invariant: the jvp is not linear in the tangents")
-    transposes = [ZERO] * len(loop.carries)
+    transposes = [ZERO] * len(carry_names)
     for step_use in step_uses:
         k = carry_names.index(step_use.tensor)
         c = system.carries[k]
         if step_use.index[0] != of_var(system.step):
             raise NoInvariantError("no invariant: a step that reads another step")
         transposes[k] = transposes[k] + step_use.coefficient(c.index, 1, dict(zip(c.axes, c.ranges, strict=True)))
-    if after and any(system.step in _at_no_time(p, cotangents).free for p in transposes):
-        raise NoInvariantError("no invariant: the steps of a loop are not alike")
-    # The adjoint in reversed time: μ[0] = p, μ[r + 1] = Aᵀ·μ[r] + q.
+    return transposes
+
+
+@dataclass(frozen=True)
+class _Adjoint:
+    """The adjoint μ of the carries of a loop of N steps, solved in reversed time r: μ[r] is what stands at N − r."""
+
+    time: Var
+    """The variable r."""
+    reversed_time: Ix
+    """N − 1 − r, the step of the loop that the step r of the adjoint belongs to."""
+    names: Mapping[str, str]
+    """By the name that a carry's μ has in a paired step, its name in the adjoint loop."""
+    values: Mapping[str, Value]
+    """By the latter, the value at a time and a place."""
+
+    def value(self, cotangent: str, time: Ix, place: tuple[Ix, ...]) -> Poly:
+        return self.values[self.names[cotangent]](time, place)
+
+    def put_in(self, time: Ix) -> Callable[[Atom], Poly | None]:
+        """Return the replacement of each read of a μ, at whatever step, by its value at `time`."""
+        return replacing(self.names, lambda a: self.value(a.tensor, time, a.index[1:]))
+
+
+def _solved_adjoint(
+    system: System, t: Var, end: Poly, cotangents: Sequence[str], finals: Sequence[Poly], steps: Sequence[Poly]
+) -> _Adjoint:
+    """Return the adjoint loop, solved: μ[0] = p (`finals`), and μ[r + 1] = Aᵀ·μ[r] + q (`steps`, at the step `t`)."""
     r = fresh()
     reversed_time = of_var(r).scaled(-1).shifted(end - ONE)
     names = {n: fresh_carry() for n in cotangents}
-
     renamed = replacing(names, lambda a: access(names[a.tensor], (of_var(r), *a.index[1:])))
     backward = Rewriter({system.step: reversed_time, t: reversed_time}, renamed)
-    adjoint = [
-        Open(names[n], c.axes, c.ranges, final, backward(transpose + source))
-        for n, c, final, transpose, source in zip(cotangents, system.carries, finals, transposes, sources, strict=True)
+    carries = [
+        Open(names[n], c.axes, c.ranges, final, backward(step))
+        for n, c, final, step in zip(cotangents, system.carries, finals, steps, strict=True)
     ]
-    values = solve(System(r, adjoint))
-    # What is left: the rest, ⟨u, μ⟩ over the steps, and ⟨c₀, μ⟩ at the start.
-    adjoint_time = of_var(r).shifted(ONE) if after else of_var(r)
-    with_adjoint = replacing(names, lambda a: values[names[a.tensor]](adjoint_time, a.index[1:]))
-    total = rest + sum_over(Rewriter({system.step: reversed_time}, with_adjoint)(added), [(r, end)])
-    at_end = Rewriter(replace=replacing(names, lambda a: values[names[a.tensor]](of_const(end), a.index[1:])))
-    for n, c, transpose in zip(cotangents, system.carries, transposes, strict=True):
-        at_start = at_end(transpose) if after else values[names[n]](of_const(end), c.index)
-        total = total + sum_over(c.init * at_start, _dummies(c))
-    return total
+    return _Adjoint(r, reversed_time, names, solve(System(r, carries)))
 
 
 def _late(use: Use) -> bool:

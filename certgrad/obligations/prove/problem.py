@@ -357,8 +357,7 @@ def build(given: Posed) -> Problem:
     calculus cannot follow a program.
     """
     clear_caches()  # a problem shares no terms with earlier ones
-    names, params, domain, reading = [*given.names], given.params, given.domain, given.reading
-    shapes, programs, where = given.shapes, given.programs, given.where
+    names, params, shapes, programs = [*given.names], given.params, given.shapes, given.programs
     polys = [tuple(dim_poly(d) for d in s) for s in shapes.inputs]
     inputs = [argument(n, s, d) for n, s, d in zip(names, polys, shapes.dtypes, strict=True)]
     taken = {*names, *params}  # a tangent or seed must not be called like an argument
@@ -368,44 +367,64 @@ def build(given: Posed) -> Problem:
     seed_names = [_unused("seed" if len(outs) == 1 else f"seed{k}", taken) for k in range(len(outs))]
     seeds = [argument(n, s, "float") for n, s in zip(seed_names, outs, strict=True)]
     reserve(taken)  # nor must a solution of an equation
-    shapes_by_name = dict(zip(names, polys, strict=True)) | dict.fromkeys(params, ())
-    # A condition of a parameter may name parameters alone, so that it holds in every call, before any domain.
-    scalars_only = dict.fromkeys(params, ())
-    constraints = _domain_clauses(tuple(c for c in params.values() if c), scalars_only, where)
-    facts = Facts(facts_of(constraints, scalars_only)[0], shapes.integers(names))
+    facts = _facts_of_parameters(given)
     # The constraint of a parameter gives the signs that it can have.
     scalars = [replace(t, signs=facts.signs(t.body)) for t in (argument(p, (), "float") for p in params)]
-    opaque_values: dict[str, Opaque] = {}
-    moving = frozenset(names[k] for k in shapes.floats)
-    stopped = Context(facts, stop=True, reading=reading, opaque=opaque_values, moving=moving)
-    plain = Context(facts, reading=reading, opaque=opaque_values)
-    plain.known, plain.untouched, plain.wrapped = stopped.known, stopped.untouched, stopped.wrapped
-    plain.integers = stopped.integers
-
-    def run(context: Context, program: Program, args: list[Tensor]) -> list[Tensor]:
-        """Return the outputs of a program as terms in the arguments."""
-        context.untouched |= {id(x): x for x in args}
-        out = interpret(context, program, args, [True] * len(program.jaxpr.outvars))
-        return [t for t in out if t is not None]
-
+    stopped, plain = _contexts(facts, given.reading, frozenset(names[k] for k in shapes.floats))
+    forward = _outputs(stopped, programs.forward, [*inputs, *scalars])
+    jvp = _outputs(plain, programs.jvp, [*inputs, *dxs, *scalars]) if programs.jvp else None
+    vjp = _outputs(plain, programs.vjp, [*inputs, *seeds, *scalars])
+    primal = _outputs(plain, programs.primal, [*inputs, *scalars]) if programs.primal else None
+    reference = _outputs(plain, programs.reference, [*inputs, *scalars]) if programs.reference else None
+    shapes_by_name = dict(zip(names, polys, strict=True)) | dict.fromkeys(params, ())
     return Problem(
         names,
         shapes,
         inputs,
-        forward=run(stopped, programs.forward, [*inputs, *scalars]),
-        jvp=run(plain, programs.jvp, [*inputs, *dxs, *scalars]) if programs.jvp else None,
-        vjp=run(plain, programs.vjp, [*inputs, *seeds, *scalars]),
-        primal=run(plain, programs.primal, [*inputs, *scalars]) if programs.primal else None,
-        reference=run(plain, programs.reference, [*inputs, *scalars]) if programs.reference else None,
+        forward,
+        jvp,
+        vjp,
+        primal,
+        reference,
         tangents=tangents | {s.name: f"d{s.name}" for s in implicit()},
         seeds=seeds,
         seed_names=seed_names,
         facts=facts,
-        domain=_domain_clauses(domain, shapes_by_name, where),
+        domain=_domain_clauses(given.domain, shapes_by_name, given.where),
         notes=[*stopped.notes, *plain.notes],
         used_facts=[*stopped.used_facts, *plain.used_facts],
         primitives=[*stopped.primitives, *plain.primitives],
-        opaque=opaque_values,
+        opaque=stopped.opaque,
         tests={**stopped.tests, **plain.tests},
         in_range=[*stopped.in_range],
     )
+
+
+def _facts_of_parameters(given: Posed) -> Facts:
+    """Return the signs that the conditions of the parameters give, with the names of the arguments of integers.
+
+    A condition of a parameter may name parameters alone, so that it holds in every call, before any domain.
+    """
+    scalars_only = dict.fromkeys(given.params, ())
+    constraints = _domain_clauses(tuple(c for c in given.params.values() if c), scalars_only, given.where)
+    return Facts(facts_of(constraints, scalars_only)[0], given.shapes.integers(given.names))
+
+
+def _contexts(facts: Facts, reading: Reading | None, moving: frozenset[str]) -> tuple[Context, Context]:
+    """Return the contexts in which the forward and the rules are read, which share what they learn of tensors.
+
+    `moving` are the names of the arguments that the forward is differentiated in.
+    """
+    opaque: dict[str, Opaque] = {}
+    stopped = Context(facts, stop=True, reading=reading, opaque=opaque, moving=moving)
+    plain = Context(facts, reading=reading, opaque=opaque)
+    plain.known, plain.untouched, plain.wrapped = stopped.known, stopped.untouched, stopped.wrapped
+    plain.integers = stopped.integers
+    return stopped, plain
+
+
+def _outputs(context: Context, program: Program, args: list[Tensor]) -> list[Tensor]:
+    """Return the outputs of a program as terms in the arguments."""
+    context.untouched |= {id(x): x for x in args}
+    out = interpret(context, program, args, [True] * len(program.jaxpr.outvars))
+    return [t for t in out if t is not None]

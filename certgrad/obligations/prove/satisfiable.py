@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import product
 
 from flint import arb, fmpq
@@ -63,11 +63,9 @@ def satisfiable(
     """
     if not clauses:
         return True
-    polys = [a.poly for c in clauses for a in c.alternatives] + [g for c in clauses for g, _ in c.guards]
-    polys += [p for c in clauses if of_solver(c) for p in terms_of(c)]
-    polys += [n for v, n in (ranges or {}).items() if any(v in c.free for c in clauses)]
+    tests, ranges = tests or {}, ranges or {}
     try:
-        dims = sorted({n for p in polys for a in _all_atoms(p) if isinstance(a, Dim) for n in parse_size(a.name).names})
+        dims = _dimensions(clauses, ranges)
     except ValueError:
         return False  # a dimension that is the number of steps of a loop, which no point gives
     clauses = sorted(clauses, key=_speaks_of_a_solution)  # a root is looked for last: few points satisfy all else
@@ -79,37 +77,11 @@ def satisfiable(
         size = 1 if has_unit_axis and attempt >= TRIES // 2 else 2 + attempt % 2
         # One size for all, so that every index runs over whole axes; not 1, where next to nothing would be claimed.
         sizes = dict.fromkeys(dims, size)
-        table: dict[tuple[str, tuple[int, ...]], fmpq] = {}
-        spread = (1, 4, 16)[attempt % 3]
-        low = 0 if attempt % 2 else -spread * 8
-        # Every third time the entries of each array are of one sign, as hypotheses mostly ask for.
-        signs: dict[str, int] = defaultdict(lambda: rng.choice((1, -1))) if attempt % 3 == 2 else defaultdict(int)
-
-        # Large diagonals, now and then: many matrices that are all to be positive definite are hardly met by chance.
-        weight = 8 * spread * size if attempt % 5 == 4 else 0
-
-        # The defaults bind the numbers of this attempt; a closure would read those of a later one.
-        def value(
-            tensor: str,
-            index: tuple[int, ...],
-            low: int = low,
-            spread: int = spread,
-            weight: int = weight,
-            table: dict = table,
-            signs: Mapping[str, int] = signs,
-        ) -> fmpq:
-            if tensor in integers:
-                return table.setdefault((tensor, index), fmpq(rng.randint(0, spread - 1)))
-            on_diagonal = weight if len(index) > 1 and index[-1] == index[-2] else 0
-            sign = signs[tensor]
-            drawn = fmpq(rng.randint(0 if sign else low, spread * 8) * 2 + 1, 16)
-            return table.setdefault((tensor, index), (sign or 1) * drawn + on_diagonal)
-
         try:
             with precision(PRECISION):
-                values = with_solutions(value, sizes, rng)
+                values = with_solutions(_drawn_entries(attempt, size, integers, rng), sizes, rng)
                 at = Evaluation(sizes, values)
-                if all(_holds(c, at, size, tests or {}, ranges or {}, axes) for c in clauses):
+                if all(_holds(c, at, size, tests, ranges, axes) for c in clauses):
                     return True
         except NoRootError:
             without_root += 1
@@ -118,6 +90,44 @@ def satisfiable(
         except (UndecidedError, ZeroDivisionError, KeyError, ValueError, IndexError):  # no such row of a matrix, say
             continue
     return False
+
+
+def _dimensions(clauses: Sequence[Clause], ranges: Mapping[Var, Poly]) -> list[str]:
+    """Return the names of the open dimensions in the clauses, and in the ranges of their index variables.
+
+    Raises ValueError for a dimension that is no size of an argument.
+    """
+    polys = [a.poly for c in clauses for a in c.alternatives] + [g for c in clauses for g, _ in c.guards]
+    polys += [p for c in clauses if of_solver(c) for p in terms_of(c)]
+    polys += [n for v, n in ranges.items() if any(v in c.free for c in clauses)]
+    return sorted({n for p in polys for a in _all_atoms(p) if isinstance(a, Dim) for n in parse_size(a.name).names})
+
+
+def _drawn_entries(
+    attempt: int, size: int, integers: Collection[str], rng: random.Random
+) -> Callable[[str, tuple[int, ...]], fmpq]:
+    """Return the function from a tensor's name and an index to the entry of a point, which is drawn at its first use.
+
+    `attempt`, the number of the point, says from which numbers the entries are drawn, and `size` is that of its axes.
+    `integers` are the names of the tensors of integers.
+    """
+    table: dict[tuple[str, tuple[int, ...]], fmpq] = {}
+    spread = (1, 4, 16)[attempt % 3]
+    low = 0 if attempt % 2 else -spread * 8
+    # Every third time the entries of each array are of one sign, as hypotheses mostly ask for.
+    signs: dict[str, int] = defaultdict(lambda: rng.choice((1, -1))) if attempt % 3 == 2 else defaultdict(int)
+    # Large diagonals, now and then: many matrices that are all to be positive definite are hardly met by chance.
+    weight = 8 * spread * size if attempt % 5 == 4 else 0
+
+    def entry(tensor: str, index: tuple[int, ...]) -> fmpq:
+        if tensor in integers:
+            return table.setdefault((tensor, index), fmpq(rng.randint(0, spread - 1)))
+        on_diagonal = weight if len(index) > 1 and index[-1] == index[-2] else 0
+        sign = signs[tensor]
+        drawn = fmpq(rng.randint(0 if sign else low, spread * 8) * 2 + 1, 16)
+        return table.setdefault((tensor, index), (sign or 1) * drawn + on_diagonal)
+
+    return entry
 
 
 def _speaks_of_a_solution(clause: Clause) -> bool:

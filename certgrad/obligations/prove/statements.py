@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from certgrad.obligations.assume.assumptions import facts_of
@@ -117,56 +117,101 @@ def differentiated(problem: Problem, facts: Facts, clauses: tuple[Clause, ...]) 
     extra: list[Clause] = []
     once: list[Unique] = []
     for out in problem.forward:
-        first_of_output = len(extra)
         assumptions = Region(facts, clauses).over(dict(out.variables))
         differentiate, derivative = derivative_of(out.body, problem, partial(_coefficient_left, assumptions))
-        # The maxima that are differentiated have to be attained once, unless the assumptions say that they are.
         ranges = {**differentiate.ranges, **dict(out.variables)}
-        extra += [c for a in differentiate.maxima if not discharged(c := attained_once(a), facts)]
-        # Maxima are noted as attained once in each form in which later terms may have them: as differentiated, as the
-        # program's conditions state them, and with their index conditions decided.
-        stated = [a for c in out.smooth if (a := sole_maximum(c)) is not None]
-        indices = Indices(ranges, facts=facts, clauses=clauses)
-        decided = [b for a in differentiate.maxima if isinstance(b := resolved(poly_of(a), indices).atom(), Max)]
-        once += [u for a in (*differentiate.maxima, *stated, *decided) if (u := unique(a, ranges)) is not None]
-        # A kink of a term that does not move, or a jump of a locally constant one, makes no condition.
-        moving = (c for c in out.smooth if (c.origin != "kink" or _moves(c, problem)) and not _steady(c, problem))
-        smooth = tuple(off_flat_parts([c.rewritten(without_stops) for c in moving], facts, problem.tangents))
-        if problem.smooth_as_it_is(out):
-            smooth = ()
-        # Seams are looked for under the conditions found so far: many of them lie outside of these.
-        value = split_products(without_stops(out.body))
-        conditions_known = settle(merge_clauses(out.defined, smooth), facts)
-        signs, others = facts_of(conditions_known, problem.array_shapes)
-        facts_known = facts.extended(signs)
-        seam_clauses = seam_hypotheses(
-            value,
-            problem.tangents,
-            Region(facts_known, (*clauses, *others)).over(dict(out.variables)),
-            tuple(c.rewritten(split_products) for c in smooth),
-        )
-        extra += _weakest(c for c in seam_clauses if not entailed(c, facts_known, clauses))
-        once += [u for c in seam_clauses if (a := sole_maximum(c)) and (u := unique(a, ranges)) is not None]
-        signs, others = facts_of(
-            settle(merge_clauses(conditions_known, tuple(seam_clauses)), facts), problem.array_shapes
-        )
+        # The maxima that are differentiated have to be attained once, unless the assumptions say that they are.
+        of_maxima = [c for a in differentiate.maxima if not discharged(c := attained_once(a), facts)]
+        once += _unique_maxima(differentiate, out, Indices(ranges, facts=facts, clauses=clauses))
+        smooth = _smooth(out, problem, facts)
+        off_seams = _off_seams(out, problem, smooth, assumptions, ranges)
+        once += off_seams.once
         # An arbitrary tangent has to cancel off the seams only: a stopped value may stand on a seam alone.
-        off_seams = Region(facts.extended(signs), (*clauses, *others))
         arbitrary = {n: why for n, why in differentiate.arbitrary.items() if mentions(derivative, {n})}
-        for name, why in sorted(arbitrary.items()):
-            part = _coefficient_left(off_seams, derivative, name)
-            if part is not None:
-                reason = (
-                    "the forward's derivative needs that of a maximum"
-                    if why == "maximum"
-                    else "stop_gradient hides part of the derivative"
-                )
-                return Differentiated(failure=Outcome([], reason, part, surrogate=why == "stop_gradient"))
+        failure = _not_cancelled(derivative, arbitrary, off_seams.region)
+        if failure is not None:
+            return Differentiated(failure=failure)
         derivatives.append(_without(derivative, set(arbitrary)))  # they cancel, so that 0 may stand for them
         conditions += [at_all_places(out.defined, out.variables), at_all_places(smooth, out.variables)]
         # The conditions of this output get names for its indices of their own, as other outputs have other sizes.
-        extra[first_of_output:] = at_all_places(extra[first_of_output:], out.variables)
+        extra += at_all_places([*of_maxima, *off_seams.conditions], out.variables)
     return Differentiated(derivatives, merge_clauses(*conditions, extra), tuple(once))
+
+
+def _unique_maxima(differentiate: Differentiator, out: Tensor, indices: Indices) -> list[Unique]:
+    """Return the maxima of an output that are attained once, in each form in which later terms may have them.
+
+    The forms: as differentiated, as the program's conditions state them, and with their index conditions decided.
+    """
+    stated = [a for c in out.smooth if (a := sole_maximum(c)) is not None]
+    decided = [b for a in differentiate.maxima if isinstance(b := resolved(poly_of(a), indices).atom(), Max)]
+    forms = (*differentiate.maxima, *stated, *decided)
+    return [u for a in forms if (u := unique(a, indices.ranges)) is not None]
+
+
+def _smooth(out: Tensor, problem: Problem, facts: Facts) -> Clauses:
+    """Return the conditions that the program's steps to an output are smooth, of those that its derivative needs.
+
+    A kink of a term that does not move, or a jump of a locally constant one, makes no condition.
+    """
+    moving = (c for c in out.smooth if (c.origin != "kink" or _moves(c, problem)) and not _steady(c, problem))
+    smooth = tuple(off_flat_parts([c.rewritten(without_stops) for c in moving], facts, problem.tangents))
+    return () if problem.smooth_as_it_is(out) else smooth
+
+
+@dataclass(frozen=True)
+class _OffSeams:
+    """What keeps the predicates in an output off the seams, where branches meet that do not fit."""
+
+    conditions: list[Clause]
+    """Those that follow neither from the output's other conditions nor from each other."""
+    once: list[Unique]
+    """The maxima that they say are attained once."""
+    region: Region
+    """Where all conditions of the output hold, these and the others."""
+
+
+def _off_seams(
+    out: Tensor, problem: Problem, smooth: Clauses, assumptions: Region, ranges: Mapping[Var, Poly]
+) -> _OffSeams:
+    """Return the conditions that no predicate in an output is on a seam, and where they hold.
+
+    Seams are looked for where the output is defined and `smooth`: many of them lie outside. `ranges` are those of the
+    index variables of the output and its derivative.
+    """
+    facts, clauses = assumptions.facts, assumptions.clauses
+    value = split_products(without_stops(out.body))
+    other_conditions = settle(merge_clauses(out.defined, smooth), facts)
+    signs, others = facts_of(other_conditions, problem.array_shapes)
+    facts_inside = facts.extended(signs)
+    seam_clauses = seam_hypotheses(
+        value,
+        problem.tangents,
+        replace(assumptions, facts=facts_inside, clauses=(*clauses, *others)),
+        tuple(c.rewritten(split_products) for c in smooth),
+    )
+    conditions = _weakest(c for c in seam_clauses if not entailed(c, facts_inside, clauses))
+    once = [u for c in seam_clauses if (a := sole_maximum(c)) and (u := unique(a, ranges)) is not None]
+    all_conditions = settle(merge_clauses(other_conditions, tuple(seam_clauses)), facts)
+    signs, others = facts_of(all_conditions, problem.array_shapes)
+    return _OffSeams(conditions, once, Region(facts.extended(signs), (*clauses, *others)))
+
+
+def _not_cancelled(derivative: Poly, arbitrary: Mapping[str, str], region: Region) -> Outcome | None:
+    """Return the failure of a derivative in which an arbitrary tangent does not cancel in the region; else None.
+
+    `arbitrary` says by the name of the tangent what left it open: "maximum" or "stop_gradient".
+    """
+    for name, why in sorted(arbitrary.items()):
+        part = _coefficient_left(region, derivative, name)
+        if part is not None:
+            reason = (
+                "the forward's derivative needs that of a maximum"
+                if why == "maximum"
+                else "stop_gradient hides part of the derivative"
+            )
+            return Outcome([], reason, part, surrogate=why == "stop_gradient")
+    return None
 
 
 def derivative_of(

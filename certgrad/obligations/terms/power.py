@@ -21,7 +21,7 @@ from .functions import WHOLE_VALUED
 from .index import Ix
 from .index_terms import as_index, index_pred
 from .law import Law, applied
-from .polynomials import ONE, Accumulator, Atom, Poly, mono_positive, monomial, number, poly_of
+from .polynomials import ONE, Accumulator, Atom, Mono, Poly, mono_positive, monomial, number, poly_of
 from .predicates import INDEX_PREDICATES, PREDICATES, Pred, Side
 from .session import Memo, intern
 
@@ -177,22 +177,26 @@ def _integer_power(poly: Poly, e: int) -> Poly:
 def _fractional_power(poly: Poly, e: Fraction) -> Poly:
     """Return a fractional power of a term. Factors that are not known to be ≥ 0 stay together under one root."""
     single = poly.single()
-    if single is None:
-        numerator, denominators = cleared(poly)
-        if denominators and all(a.positive for a in denominators):
-            applied(Law.POWER_OF_PRODUCT)
-            result = power(numerator, e)
-            for base, whole_power in denominators.items():
-                result = result * power(poly_of(base), -whole_power * e)
-            return result
-        c, taken, rest = content(poly, only_positive=True)
-        if taken or c != 1:
-            applied(Law.POWER_OF_PRODUCT)
-        result = number_power(c, e) * monomial({a: exponent(k * e) for a, k in taken.items()})
-        if len(rest) == 1:
-            return result * _fractional_power(rest, e)
-        return result * poly_of(intern(Base(rest)), e)
-    mono, c = single
+    if single is not None:
+        return _fractional_power_of_product(*single, e)
+    numerator, denominators = cleared(poly)
+    if denominators and all(a.positive for a in denominators):
+        applied(Law.POWER_OF_PRODUCT)
+        result = power(numerator, e)
+        for base, whole_power in denominators.items():
+            result = result * power(poly_of(base), -whole_power * e)
+        return result
+    c, taken, rest = content(poly, only_positive=True)
+    if taken or c != 1:
+        applied(Law.POWER_OF_PRODUCT)
+    result = number_power(c, e) * monomial({a: exponent(k * e) for a, k in taken.items()})
+    if len(rest) == 1:
+        return result * _fractional_power(rest, e)
+    return result * poly_of(intern(Base(rest)), e)
+
+
+def _fractional_power_of_product(mono: Mono, c: fmpq, e: Fraction) -> Poly:
+    """Return (c·mono)ᵉ: the powers of those factors that have one by themselves, and one root of the others."""
     if len(mono) + (c != 1) > 1:
         applied(Law.POWER_OF_PRODUCT)
     result = number_power(abs(c), e)
@@ -208,30 +212,22 @@ def _fractional_power(poly: Poly, e: Fraction) -> Poly:
             result = result * monomial({a: whole_power})
             if whole_power % 2:
                 result = result * sign_of(poly_of(a))  # (x²)^½ = |x| = x·sign(x)
-        elif type(a) in PREDICATES:
-            if e < 0:
-                under_root.append((a, k))
-            else:
-                result = result * poly_of(a)  # [φ]^e = [φ] for e > 0
+        elif type(a) in PREDICATES and e > 0:
+            result = result * poly_of(a)  # [φ]^e = [φ] for e > 0
         else:
             under_root.append((a, k))
-    if not under_root:
-        if c < 0:
-            result = result * poly_of(intern(Base(number(-1))), e)
-        return result
-    if (
-        len(under_root) == 1
-        and c > 0
-        and isinstance(under_root[0][1], int)
-        and under_root[0][1] % 2
-        and type(under_root[0][0]) not in PREDICATES
-    ):
-        a, k = under_root[0]  # an odd power is non-negative exactly where its base is
-        if k != 1:
-            applied(Law.POWER_OF_POWER)
-        return result * monomial({a: exponent(k * e)})
-    rest = monomial(dict(under_root)).scale(1 if c > 0 else -1)
-    return result * poly_of(intern(Base(rest)), e)
+    return result if c > 0 and not under_root else result * _root(under_root, e, negative=c < 0)
+
+
+def _root(factors: list[tuple[Atom, Exponent]], e: Fraction, negative: bool) -> Poly:
+    """Return a fractional power of a product, or of its negative, as one atom."""
+    if len(factors) == 1 and not negative:
+        a, k = factors[0]
+        if isinstance(k, int) and k % 2 and type(a) not in PREDICATES:  # aᵏ is non-negative exactly where a is
+            if k != 1:
+                applied(Law.POWER_OF_POWER)
+            return monomial({a: exponent(k * e)})
+    return poly_of(intern(Base(monomial(dict(factors)).scale(-1 if negative else 1))), e)
 
 
 def number_power(c: fmpq, e: Exponent) -> Poly:

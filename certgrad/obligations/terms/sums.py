@@ -53,19 +53,10 @@ def sum_over(poly: Poly, dummies: list[tuple[Var, Poly]]) -> Poly:
 
 
 def _sum_mono(mono: Mono, ranges: dict[Var, Poly]) -> Poly:
-    """Return the sum of a monomial over ranges; factors without a summed variable are taken out (`beside`).
+    """Return the sum of a monomial over ranges; factors without a summed variable are taken out.
 
-    The first law that applies is used, in this order:
-
-    1. an equation [v = e] among the factors fixes a variable;
-    2. an equation between integer atoms replaces one of them by a value without summed variables;
-    3. sums among the factors are merged with this sum;
-    4. over a permutation, the sum is taken in the other order;
-    5. a kind of atom has a law of its own (`CONTRACTS`);
-    6. a factor cancels the sum over one variable (`_cancel`).
-
-    Otherwise, variables that are in no factor give their range, and each group of factors that share variables is a sum
-    of its own.
+    Where no law applies to the others (`_by_law`), variables that are in no factor give their range, and each group of
+    factors that share variables is a sum of its own.
     """
     if any(n.is_zero for n in ranges.values()):
         return ZERO
@@ -74,45 +65,9 @@ def _sum_mono(mono: Mono, ranges: dict[Var, Poly]) -> Poly:
     outside: list[tuple[Atom, Exponent]] = []
     for a, e in mono:
         (summed if a.free & variables else outside).append((a, e))
-
-    def beside(total: Poly) -> Poly:
+    total = _by_law(summed, ranges)
+    if total is not None:
         return monomial(dict(outside)) * total if outside else total
-
-    solved = _eliminate(summed, ranges)
-    if solved is not None:
-        applied(Law.SUM_AT_EQUATION)
-        return beside(solved)
-    if any(type(a) is IxEq and a.ix.atoms for a, _ in summed):
-        from .equal_integers import at_equal_integers  # imported here, as few programs need it
-
-        moved = at_equal_integers(summed, [*variables])
-        if moved is not None:
-            applied(Law.EQUAL_INTEGERS)
-            return beside(sum_over(moved, list(ranges.items())))
-    nested = [(a, e) for a, e in summed if isinstance(a, Sum) and isinstance(e, int) and e > 0]
-    if nested:
-        flat = monomial({a: e for a, e in summed if (a, e) not in nested})
-        ranges = dict(ranges)
-        for a, e in nested:
-            for _ in range(e):
-                assert isinstance(a, Sum)
-                opened, body = open_sum(a)
-                ranges.update(opened)
-                flat = flat * body
-        return beside(sum_over(flat, list(ranges.items())))
-    if any(a.structured for a, _ in summed):
-        reordered = _in_another_order(monomial(dict(summed)), ranges)
-        if reordered is not None:
-            applied(Law.SUM_REORDERED)
-            return beside(sum_over(*reordered))
-    for contract in [CONTRACTS[kind] for kind in dict.fromkeys(type(a) for a, _ in summed) if kind in CONTRACTS]:
-        carried_out = contract(summed, dict(ranges))
-        if carried_out is not None:
-            return beside(carried_out)
-    cancelled = _cancel(summed, ranges)
-    if cancelled is not None:
-        applied(Law.SUM_OF_PRODUCT)
-        return beside(cancelled)
     result = monomial(dict(outside)) if outside else ONE
     for v in variables:
         if not any(v in a.free for a, _ in summed):
@@ -125,6 +80,59 @@ def _sum_mono(mono: Mono, ranges: dict[Var, Poly]) -> Poly:
         joined = in_one_range(component, ranges, factors)
         result = result * (_close(component, ranges, factors) if joined is None else sum_over(*joined))
     return result
+
+
+def _by_law(factors: list[tuple[Atom, Exponent]], ranges: dict[Var, Poly]) -> Poly | None:
+    """Return the sum of a product by the first law that applies; None where none does.
+
+    The laws, in their order:
+
+    1. an equation [v = e] among the factors fixes a variable;
+    2. an equation between integer atoms replaces one of them by a value without summed variables;
+    3. sums among the factors are merged with this sum;
+    4. over a permutation, the sum is taken in the other order;
+    5. a kind of atom has a law of its own (`CONTRACTS`);
+    6. a factor cancels the sum over one variable (`_cancel`).
+    """
+    solved = _eliminate(factors, ranges)
+    if solved is not None:
+        applied(Law.SUM_AT_EQUATION)
+        return solved
+    if any(type(a) is IxEq and a.ix.atoms for a, _ in factors):
+        from .equal_integers import at_equal_integers  # imported here, as few programs need it
+
+        moved = at_equal_integers(factors, [*ranges])
+        if moved is not None:
+            applied(Law.EQUAL_INTEGERS)
+            return sum_over(moved, list(ranges.items()))
+    nested = [(a, e) for a, e in factors if isinstance(a, Sum) and isinstance(e, int) and e > 0]
+    if nested:
+        return _merged(nested, factors, ranges)
+    if any(a.structured for a, _ in factors):
+        reordered = _in_another_order(monomial(dict(factors)), ranges)
+        if reordered is not None:
+            applied(Law.SUM_REORDERED)
+            return sum_over(*reordered)
+    for contract in [CONTRACTS[kind] for kind in dict.fromkeys(type(a) for a, _ in factors) if kind in CONTRACTS]:
+        carried_out = contract(factors, dict(ranges))
+        if carried_out is not None:
+            return carried_out
+    cancelled = _cancel(factors, ranges)
+    if cancelled is not None:
+        applied(Law.SUM_OF_PRODUCT)
+    return cancelled
+
+
+def _merged(nested: list[tuple[Sum, int]], factors: list[tuple[Atom, Exponent]], ranges: dict[Var, Poly]) -> Poly:
+    """Return the sum of a product with the sums among its factors, `nested`, opened: one sum over all variables."""
+    flat = monomial({a: e for a, e in factors if (a, e) not in nested})
+    all_ranges = dict(ranges)
+    for a, e in nested:
+        for _ in range(e):
+            opened, body = open_sum(a)
+            all_ranges.update(opened)
+            flat = flat * body
+    return sum_over(flat, list(all_ranges.items()))
 
 
 def _components(

@@ -48,7 +48,7 @@ from ._fits import GROWING_PRIMITIVES, note_wrapped_index_uses, noted
 from ._infinite import finite, known_after, looked_at
 from ._known_integers import Constant, KnownIntegers, is_constant, keep, known_results
 from ._opaque import opaque
-from ._registry import LIBRARY, REFUSED, RULES, Context, Runs, UnprovedError
+from ._registry import LIBRARY, REFUSED, RULES, Context, Rule, Runs, UnprovedError
 
 
 def _constant(ctx: Context, value: Any) -> Tensor:
@@ -212,38 +212,60 @@ def _apply(ctx: Context, eqn: Any, use: list[bool], env: dict, read: Any) -> Seq
     if not genuine(eqn.primitive) and not is_python(eqn.primitive):
         raise UnprovedError(f"primitive {name}, which is not JAX's own")
     if (called := next((known for known, is_call in LIBRARY.items() if is_call(eqn)), None)) is not None:
-        meaning = RULES[called]
-        assert not isinstance(meaning, Runs)
-        ctx.primitives.setdefault(called)
-        given = [finite(read(v)) for v in eqn.invars if is_literal(v) or v in env]
-        return meaning(ctx, {}, [shape_polys(v.aval) for v in eqn.outvars], *given)
+        return _by_library_rule(ctx, called, eqn, env, read)
     inner = inner_program(eqn)
     if (drawn := sampler(eqn)) and not (inner is not None and _compares_draws(eqn, inner)):
         raise UnprovedError(f"what random.{drawn} draws")
     if inner is not None and len(inner.jaxpr.invars) == len(eqn.invars):
-        known = [None if not is_literal(v) and v not in env else read(v) for v in eqn.invars]
+        operands = [None if not is_literal(v) and v not in env else read(v) for v in eqn.invars]
         for note in idealised(eqn):
             ctx.note(note)
-        return _run(ctx, inner, known, use)
+        return _run(ctx, inner, operands, use)
     if name in CALLS:
         raise UnprovedError(f"primitive {name}: its inner program is not readable")
     ctx.primitives.setdefault(name)
     rule = RULES.get(name)
     if isinstance(rule, Runs):
-        known = [None if not is_literal(v) and v not in env else looked_at(name, [read(v)])[0] for v in eqn.invars]
-        note_wrapped_index_uses(ctx, known)
-        # What a loop carries is replaced by its value later, which nothing opaque would follow.
-        outside, ctx.everything_followed = ctx.everything_followed, True
-        try:
-            return rule.control(ctx, eqn, use, known)
-        finally:
-            ctx.everything_followed = outside
+        return _by_control(ctx, rule, eqn, use, env, read)
     if rule is None and (why := why_not(eqn) or REFUSED.get(name)):
         raise UnprovedError(f"primitive {name}: {why}")
     values = [read(v) for v in eqn.invars]
     key = _key(ctx, eqn, values)
-    if key is not None and key in ctx.known:
-        return ctx.known[key][1]
+    if key is None:
+        return _by_rule(ctx, rule, eqn, values)
+    if key not in ctx.known:
+        ctx.known[key] = values, _by_rule(ctx, rule, eqn, values)
+    return ctx.known[key][1]
+
+
+def _by_library_rule(ctx: Context, called: str, eqn: Any, env: dict, read: Any) -> Sequence[Tensor | None]:
+    """Return the results of a call of a function of JAX's library, `called`, that has a rule as a whole."""
+    rule = RULES[called]
+    assert not isinstance(rule, Runs)
+    ctx.primitives.setdefault(called)
+    operands = [finite(read(v)) for v in eqn.invars if is_literal(v) or v in env]
+    return rule(ctx, {}, [shape_polys(v.aval) for v in eqn.outvars], *operands)
+
+
+def _by_control(ctx: Context, rule: Runs, eqn: Any, use: list[bool], env: dict, read: Any) -> Sequence[Tensor | None]:
+    """Return the results of an equation that runs programs, such as a loop; an operand that is not read is None."""
+    name = eqn.primitive.name
+    operands = [None if not is_literal(v) and v not in env else looked_at(name, [read(v)])[0] for v in eqn.invars]
+    note_wrapped_index_uses(ctx, operands)
+    # What a loop carries is replaced by its value later, which nothing opaque would follow.
+    outside, ctx.everything_followed = ctx.everything_followed, True
+    try:
+        return rule.control(ctx, eqn, use, operands)
+    finally:
+        ctx.everything_followed = outside
+
+
+def _by_rule(ctx: Context, rule: Rule | None, eqn: Any, values: list[Tensor]) -> list[Tensor]:
+    """Return the results of an equation by the rule of its primitive, as constants where they are known integers.
+
+    Raises UnprovedError if the primitive has no rule, or for dtypes that have no meaning here.
+    """
+    name = eqn.primitive.name
     for v in (*eqn.invars, *eqn.outvars):
         kind = kind_of(getattr(v.aval, "dtype", np.dtype("float64")))
         if kind not in "fib":
@@ -254,8 +276,6 @@ def _apply(ctx: Context, eqn: Any, use: list[bool], env: dict, read: Any) -> Seq
         raise UnprovedError(f"primitive {name}")
     integers = known_results(ctx, eqn, values)
     if integers and integers[0].listed and (listed := _listed(ctx, integers)) is not None:
-        if key is not None:
-            ctx.known[key] = values, listed
         return listed
     ctx.equation = eqn
     inputs = looked_at(name, values)
@@ -265,8 +285,6 @@ def _apply(ctx: Context, eqn: Any, use: list[bool], env: dict, read: Any) -> Seq
         ctx.untouched |= {id(x): x for x in outs}
     outs = noted(ctx, eqn, inputs, outs)
     keep(ctx, outs, integers)
-    if key is not None:
-        ctx.known[key] = values, outs
     return outs
 
 
