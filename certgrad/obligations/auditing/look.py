@@ -111,17 +111,17 @@ def where_excluded(traces: Traces, certificate: Certificate) -> Certificate:
     """Return the certificate after an evaluation at points that its hypotheses exclude.
 
     It is refuted if the forward has a derivative at such a point, and the rule returns another value or none. Else each
-    hypothesis outside of which points were evaluated says what was seen there (`Hypothesis.outside`).
+    hypothesis outside of which points were evaluated says what was seen there (`Hypothesis.outside`). Where what runs
+    only approximates what the proof is about, a rule is refuted only by a point at which it is undefined.
     """
     if certificate.verdict not in PROVED_AS_WRITTEN or not any(claim.hypotheses for claim in certificate.claims):
         return certificate
-    if any(ideal.met for ideal in traces.op.ideals):  # what runs only approximates what the proof is about
-        return certificate
+    approximate = any(ideal.met for ideal in traces.op.ideals)
     kinked: set[Statement] = set()
     smooth: set[Statement] = set()
     for index in range(len(traces.op.cases)):
         outside = verify.excluded_look(traces.op, certificate, index, places(traces, index))
-        if outside.wrong is not None:
+        if outside.wrong is not None and (outside.wrong.witness.undefined or not approximate):
             return _refuted(traces, certificate, index, outside.wrong)
         kinked |= outside.kinked
         smooth |= outside.smooth

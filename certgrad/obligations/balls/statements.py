@@ -57,9 +57,7 @@ class Balls:
 
     def apply(self, function: str, arguments: Sequence[Real]) -> Real:
         known_function = _OWN.get(function) or (FUNCTIONS if len(arguments) == 1 else _of_several()).get(function)
-        if known_function is not None:
-            return known_function(*arguments)
-        raise UnfitError(f"'{function}' is no known function")
+        return known_function(*arguments) if known_function is not None else _enclosed(function, arguments)
 
     def order(self, a: Real, b: Real) -> int | None:
         return s.compare(a, b)
@@ -69,6 +67,17 @@ class Balls:
 
     def index(self, a: Real) -> int:
         return s.as_int(a)
+
+
+def _enclosed(function: str, arguments: Sequence[Real]) -> Real:
+    """Return a ball around the value of a function that only the language encloses, such as Lambert's W."""
+    try:
+        enclosure = language.functions.ball(function)
+    except KeyError:
+        raise UnfitError(f"'{function}' is no known function") from None
+    if any(x is s.UNKNOWN or not s.finite(x) for x in arguments):
+        return s.UNKNOWN
+    return s.if_finite(enclosure(*map(s.ball, arguments)))
 
 
 def _of_several() -> Mapping[str, Callable[..., Real]]:
