@@ -31,7 +31,7 @@ from . import called
 from .called import Pattern
 from .calls import Call
 from .tried import ORIGIN, Tried, shortened
-from .unify import NEEDS_A_NUMBER, NEEDS_NUMBERS, Sizes, Unifier, lengths_in_code, rank_asked
+from .unify import KEY, NEEDS_NUMBERS, Sizes, Unifier, about_integers, lengths_in_code, rank_asked
 
 RANKS = (2, 1, 3, 4, 0)
 """The highest rank of an argument, in the order in which it is tried."""
@@ -58,14 +58,11 @@ SAME_REFUSALS, MOST_TIED = 4, 3
 """Equal failures after which dtypes are given up; and failing choices that are tried again with sizes tied."""
 MOST_MIXED = 4
 """At most this many arguments have ranks of their own above 2."""
-KEY = "prng key"
-"""What JAX's errors call a key of random numbers, in lower case."""
 CHOICES = 80
 """At most this many choices of ranks and dtypes are tried."""
 MAX_SIGNATURES = 3
 """At most this many signatures are audited."""
 _OF_SHAPES = re.compile("shape|dimension|axis|operand")
-_NO_FLOATS = re.compile(f"(?i)integer|bool|{KEY}")
 
 
 @dataclass(frozen=True)
@@ -188,13 +185,19 @@ class Search:
         return []
 
     def _whole_rules(self) -> Iterator[tuple[_Choice, Sizes | None, _Seen]]:
-        """Yield choices with numeric sizes, if any, and their results, where function and backward both run."""
+        """Yield choices with numeric sizes, if any, and their results, where function and backward both run.
+
+        A choice is followed by the one with the ranks of the cotangents that its backward returns.
+        """
         choices = [c for c, seen in self.seen.items() if seen.signature][:MOST_TIED]
         given = [(c, sizes) for c in choices for sizes in lengths_in_code(self._rule_of(c))]
-        for choice, sizes in [*((c, None) for c in choices), *given]:
+        waiting: list[tuple[_Choice, Sizes | None]] = [*((c, None) for c in choices), *given]
+        for choice, sizes in waiting:  # which grows meanwhile
             seen = self._looked_at(choice, sizes, whole_rule=True)
             if seen.signature:
                 yield choice, sizes, seen
+            if seen.suggested is not None and (seen.suggested, None) not in waiting:
+                waiting.append((seen.suggested, None))
 
     def _at_numbers(self) -> list[Declaration]:
         """Return the first signature at which the rule runs with numeric sizes; else, of those at which it fails, the
@@ -286,7 +289,7 @@ class Search:
     def _wants_integers(self, kinds: tuple[str, ...]) -> bool:
         """Return whether the function fails with these dtypes because an argument must not be of floats."""
         failures = [seen.why for c, seen in self.seen.items() if c.kinds == kinds]
-        return not self.out.refused and any(map(_about_integers, failures))
+        return not self.out.refused and any(map(about_integers, failures))
 
     def _whole_kinds(self) -> tuple[str, ...]:
         """Return the dtypes to try beside floats; the first is a random key if an error speaks of one."""
@@ -325,8 +328,9 @@ class Search:
                 continue
             tried_choices.add(choice)
             seen = self._at(choice)
-            if len(tried_choices) == SAME_REFUSALS and all(_about_integers(self.seen[c].why) for c in tried_choices):
-                return []  # the arguments have other dtypes
+            failures = [self.seen[c].why for c in tried_choices if not self.seen[c].signature]
+            if sum(map(about_integers, failures)) == SAME_REFUSALS and len(failures) == len(tried_choices):
+                return []  # the arguments have other dtypes: the function ran at no rank
             if highest < (needed_rank := rank_asked(seen.why)) <= max(RANKS):
                 self.asked = max(self.asked, needed_rank)
                 return []
@@ -477,11 +481,6 @@ class Search:
         short = {n: next(free) for n in used if n.startswith("axis")}
         texts = [" ".join(str(d.renamed(short)) if isinstance(d, Size) else str(d) for d in row) for row in sized]
         return [(text or "()") + kind for text, kind in zip(texts, choice.kinds, strict=True)]
-
-
-def _about_integers(why: str) -> bool:
-    """Return whether a failure says that an argument has to be of integers, of booleans or a key."""
-    return not NEEDS_A_NUMBER.search(why) and bool(_NO_FLOATS.search(why))
 
 
 def _choice_distance(choice: _Choice, other: _Choice) -> tuple[int, bool, int]:

@@ -37,6 +37,9 @@ MAX_LENGTH = 9
 """The longest axis whose length may be a number of the code."""
 NUMBERS = (2, 3, 4, 1, 5, 6)
 """Lengths that are tried for an axis where code needs a number; one is meant if the code runs with it alone."""
+KEY = "prng key"
+"""What JAX's errors call a key of random numbers, in lower case."""
+_NO_FLOATS = re.compile(f"(?i)integer|bool|{KEY}")
 NEEDS_A_NUMBER = re.compile(r"Symbolic dimension '(.+?)' used in a context|object cannot be interpreted as an integer")
 NEEDS_NUMBERS = re.compile(
     rf"{NEEDS_A_NUMBER.pattern}|non-constant size|a symbolic size has no|is inconclusive|concrete value is expected"
@@ -347,6 +350,11 @@ def rank_asked(why: str) -> int:
     """Return the rank that an error says an array should have; 0 if it does not."""
     unpacked, subscript = _UNPACKED.search(why), _SUBSCRIPT.search(why)
     return int(unpacked[1]) if unpacked else len(subscript[1]) if subscript else 0
+
+
+def about_integers(why: str) -> bool:
+    """Return whether an error says that an argument has to be of integers, of booleans or a key."""
+    return not NEEDS_A_NUMBER.search(why) and bool(_NO_FLOATS.search(why))
 
 
 def entries_lost(equation: Any) -> Poly:
