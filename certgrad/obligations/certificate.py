@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from certgrad.signatures.sizes import Size
 
 FORMAT = 4
-KERNEL = "44"
+KERNEL = "45"
 """Version of the calculus. It changes with any change that can change a verdict."""
 
 VerdictName = Literal[

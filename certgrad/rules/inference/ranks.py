@@ -54,7 +54,7 @@ MOST_REFUSED = 16
 """At most this many signatures at which only the rule fails are tried with numbers for sizes."""
 MOST_AS_CALLED = 8
 """At most this many choices that agree with one call are tried."""
-SAME_REFUSALS, MOST_TIED = 4, 3
+SAME_REFUSALS, MOST_TIED = 4, 6
 """Equal failures after which dtypes are given up; and failing choices that are tried again with sizes tied."""
 MOST_MIXED = 4
 """At most this many arguments have ranks of their own above 2."""

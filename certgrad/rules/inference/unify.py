@@ -24,7 +24,6 @@ from certgrad.obligations.terms.polynomials import ONE, Mono, Poly, number
 from certgrad.obligations.tracing.jax_internals import dim_poly, equations_of
 from certgrad.rules.subject.orders import INCONCLUSIVE_ORDER
 from certgrad.rules.subject.user_rule import UserRule
-from certgrad.signatures.sizes import ONE as ONE_LONG
 from certgrad.signatures.sizes import Call, Factor, Power, Size, integer_size, named_size, parse_size
 
 Sizes = dict[str, Size]
@@ -180,11 +179,11 @@ class Unifier:
                 yield from ((False, [s]) for s in at_least(_poly(left), _poly(right)))
         comparisons = list(dict.fromkeys(reversed(failed.asked)))
         solved = [s for question in comparisons[:LAST] for s in solutions(question) if self._allowed(s)]
-        if self.whole_rule:  # a cotangent with an axis of length 1 does not make the argument one of length 1
-            axis_names = {size.name for size in sizes.values()}
-            solved = [s for s in solved if all(size.value != 1 or n not in axis_names for n, size in s.items())]
-        ones = [s for s in solved if ONE_LONG in s.values()]
+        longer = [size for size in sizes.values() if size.value != 1]
+        ones = [s for s in solved if any(size.at(s).value == 1 for size in longer)]
         without_ones = [s for s in solved if s not in ones]
+        if self.whole_rule:  # a cotangent with an axis of length 1 does not make the argument one of length 1
+            ones = []
         yield from ((k > 0 or s in _of_parts(comparisons[0]), [s]) for k, s in enumerate(without_ones))
         # JAX compares some sizes by their hash (the first axes in a scan), which is not seen as a comparison: so guess.
         shapes = self.instance.inputs

@@ -12,6 +12,7 @@ import pytest
 from msgspec.structs import replace
 
 import certgrad
+from certgrad import special
 from certgrad.language.parse import parse
 from certgrad.language.tree import UNKNOWN, ZERO, Compare, Words
 from certgrad.obligations import verify
@@ -74,6 +75,10 @@ CASES = {
     "a mean of what is kept, where nothing is": (
         "n, n:bool -> ", mean_of_kept,
         lambda g, x, m: (g * m / jnp.sum(m), None), lambda g, x, m: (g * m / jnp.maximum(jnp.sum(m), 1), None), None),
+    "Lambert's W by the textbook": (
+        "*s -> *s", special.lambertw,
+        lambda g, x: (g * special.lambertw(x) / (x * (1 + special.lambertw(x))),),
+        lambda g, x: (g / ((1 + special.lambertw(x)) * jnp.exp(special.lambertw(x))),), "x ≠ 0"),
     "nan at one number": (
         "*s -> *s", jnp.sin,
         lambda g, x: (jnp.where(x == 0.5, jnp.nan, g * jnp.cos(x)),),

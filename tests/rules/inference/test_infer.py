@@ -386,6 +386,47 @@ def test_a_rule_that_is_refused_wherever_its_function_runs_is_refuted(case):
     assert said in reason
 
 
+def energy(pos, edges, stiffness, rest):
+    """Springs along edges: one column of `edges` is the one end, the next one the other."""
+    d = pos[edges[:, 0]] - pos[edges[:, 1]]
+    return 0.5 * jnp.sum(stiffness * (jnp.sqrt(jnp.sum(d * d, -1)) - rest) ** 2)
+
+
+def one_loss_a_pair(image, text, log_scale):
+    """Of images and their texts, as many: the diagonal is what belongs together."""
+    return jnp.sum(jnp.diagonal(jax.nn.log_softmax(jnp.exp(log_scale) * (image @ text.T), 1)))
+
+
+def forces(residuals, g):
+    pos, edges, stiffness, rest = residuals
+    d = pos[edges[:, 0]] - pos[edges[:, 1]]
+    length = jnp.sqrt(jnp.sum(d * d, -1))
+    f = (g * stiffness * (length - rest) / length)[:, None] * d  # one number for each edge
+    pulled = jnp.zeros_like(pos).at[edges[:, 0]].add(f).at[edges[:, 1]].add(-f)
+    return pulled, None, 0.5 * g * (length - rest) ** 2, -g * stiffness * (length - rest)
+
+
+def of_pairs(residuals, g):
+    image, text, log_scale = residuals
+    logits = jnp.exp(log_scale) * (image @ text.T)
+    d = g * (jnp.eye(image.shape[0]) - jax.nn.softmax(logits, 1))  # so there are as many texts as images
+    return jnp.exp(log_scale) * (d @ text), jnp.exp(log_scale) * (d.T @ image), jnp.sum(d * logits)
+
+
+MEANT = {
+    "numbers of edges": (energy, forces, "n d, m k:int, m, m"),
+    "as many of both, and a number": (one_loss_a_pair, of_pairs, "n d, n d, ()"),
+}
+
+
+@pytest.mark.parametrize("case", MEANT)
+def test_shapes_at_which_the_rule_runs_are_meant_where_the_function_runs_with_more(case):
+    function, backward, signature = MEANT[case]
+    made = jax.custom_vjp(function)
+    made.defvjp(lambda *args: (function(*args), args), backward)
+    assert [d.signature for d in inferred(made).declarations] == [signature]
+
+
 def test_a_rule_that_runs_somewhere_is_not_refuted_elsewhere():
     def of_vectors(residuals, g):
         (x,) = residuals
