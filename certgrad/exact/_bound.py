@@ -85,6 +85,10 @@ def bound(model: Model, degree: int, compared: int, attempts: int) -> int | None
     `degree` is that of the sides of claims, `compared` the number of comparisons of sides, `attempts` the number of
     points of the field that were tried until one had all roots. Each comparison, and each pair of arguments of
     oracles, is one identity that may hold by chance.
+
+    The bound is that of theorem 1 in docs/exact.md, attempts · chances · 4 · 2^k · h · degree / q₁: k is the number of
+    roots that were drawn (`before_roots`), h the `height` of the relations among exponents. There is none where the
+    exponents are independent at as many points as they were evaluated at (`width`), or have no such h.
     """
     # Were the rank as large as the width, more exponents might be independent than is seen.
     exponents = related(model.exponents)

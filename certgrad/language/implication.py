@@ -57,7 +57,10 @@ def _index_constants(names: Iterable[str], depth: int) -> dict[str, t.Term]:
 
 
 def _by_parts(facts: Sequence[t.Statement], asked: t.Statement, depth: int) -> bool:
-    """Return whether the facts imply a statement by its parts: all of an `and`, one of an `or`, any instance."""
+    """Return whether the facts imply a statement by its parts: all of an `and`, one of an `or`, any instance.
+
+    `depth` is the number of steps that may still be taken; the constants that stand for indices are named by it.
+    """
     if isinstance(asked, t.Both):
         return all(_implies(facts, part, depth) for part in asked.parts)
     if isinstance(asked, t.Either):
@@ -72,7 +75,8 @@ def _by_parts(facts: Sequence[t.Statement], asked: t.Statement, depth: int) -> b
         inner_facts += [f for f in facts if not isinstance(f, t.ForAll)]
         holds = substitute(asked.holds, constants)
         entries = [n for n in t.walk(holds) if isinstance(n, t.Entry) and n.index]
-        # Of several arrays a statement is about entries at the same places: one of them alone would say more.
+        # A fact about one array, x > 0, holds at each of its entries. One about two, x > y, is about equal places: with
+        # an entry in place of x alone it would say more than it does.
         of_arrays = [
             (f, {n.name for n in t.walk(f) if isinstance(n, t.Array)}) for f in facts if isinstance(f, t.Compare)
         ]

@@ -42,7 +42,11 @@ def meaning(program: Any, names: Sequence[str] = (), literals: Literals = litera
 
 
 class Reader:
-    """Reads jaxprs into definitions. `times` are the variables of the loops around what is being read."""
+    """Reads jaxprs into `definitions`, and arrays of constants into `tables`.
+
+    `literals` gives the expression for an entry of a constant. `times` are the variables of the loops around what is
+    being read.
+    """
 
     def __init__(self, literals: Literals = literal) -> None:
         self.literals = literals

@@ -101,9 +101,11 @@ def _certification(traced: TracedGraph, compare: bool, shared: Shared) -> Certif
 
 
 def _run_induction(traced: TracedGraph, shared: Shared) -> tuple[Induction, PointSearch | None]:
-    """Return the induction over the graph with regions, and the result of the search for a point.
+    """Return the induction over the graph with regions, and the result of the search for a point inside its hypotheses.
 
-    Where no point is found, comparisons are joined with operations before them, if a point is found for that graph.
+    A region is several operations that are proved together. Where no point is found, a comparison may ask that two
+    sides differ that are one function: such comparisons are joined with the operations before them, and that graph
+    counts if a point is found for it.
     """
     induction = Induction(_well_formed(traced, with_regions(traced, shared)), shared).run()
     search = _point_search(induction)
@@ -196,7 +198,9 @@ def _judgement(
 
     The verdict is the worst of the steps, the theorems on sweeps, and "unproved" if a question is unanswered. A refuted
     step refutes the graph only with a witness of the whole graph, or at other sizes. A proof needs a point that
-    satisfies the hypotheses. `compare` and `outside` are those of `_answers`.
+    satisfies the hypotheses: `point_search`, which is None where a step is not proved. `elsewhere` has the results at
+    sizes of other programs. With `compare`, calls are compared with the trace; with `outside`, rules are also evaluated
+    where the hypotheses do not hold.
     """
     shared = induction.shared
     steps = induction.steps = with_open_sets(induction, _with_cotangents(induction))

@@ -103,8 +103,8 @@ def derivative(
     """Return the forward's derivative along the point's tangent, by float output, and whether stop_gradient mattered.
 
     At a seam, where branches meet, it is the slope on both sides, if these agree along all directions that are tried;
-    with `strict`, a seam has no derivative. Raises NotDifferentiable where the forward has no derivative or no finite
-    value at the point.
+    with `strict`, a seam has no derivative. With `loose`, long literals are read as balls, so that their rounding
+    decides nothing. Raises NotDifferentiable where the forward has no derivative or no finite value at the point.
     """
     try:
         return _derivative_along_tangent(programs, point, precision, loose)

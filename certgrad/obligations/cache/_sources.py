@@ -63,7 +63,7 @@ def _led_to(modules: Iterable[str], own: frozenset[str], since: float) -> tuple[
     """Return the project's modules, and the installed packages, to which these modules lead.
 
     A module leads to the modules that it holds or imports, to those of its functions, classes and objects, and to its
-    package.
+    package. `own` and `since` are as in `sources_of`; raises UnknownError for a file written at `since` or later.
     """
     read, packages = set[str](), set[str]()
     waiting = [*modules]

@@ -127,6 +127,7 @@ def _family(op: Subject, case: Case) -> Family:
         compare.append(_ranked(case, rank_of))
     shown = sorted({tuple(len(i.groups[s]) for s in stars) for i in [*prove, *compare]})
     shown_ranks = ", ".join(str(r[0]) if len(r) == 1 else str(r) for r in shown)
+    # Structural arguments that are positions of axes: code that reads these depends on the rank.
     located = tuple(k for k, v in case.statics.items() if hasattr(v, "position"))
     return Family(
         prove, compare, f"ranks {shown_ranks} of {', '.join(f'*{s}' for s in stars)}" if stars else "", located

@@ -148,10 +148,18 @@ def contrary_cases(
 ) -> Iterator[tuple[Fixed, Trace | CertgradError]]:
     """Yield sizes at which the functions trace to another program than `programs`, each with its trace or the error.
 
-    All dimensions 1, all equal, and numbers (with `numbers`) come first. Then follow the sizes that would answer a
-    recorded question otherwise, also a question of these further traces. Where dimensions set together gave another
-    program, each is set alone. An error with no sizes is for a question without contrary sizes, or for too many cases.
-    Instances of an op that are not `general` skip what only JAX's code tells apart. `visited`: examined shapes; grows.
+    All dimensions together come first: each 1, all equal, and all set to numbers. Then follow the sizes that would
+    answer a recorded question otherwise, also a question of these further traces. Where dimensions set together gave
+    another program, each is set alone. An error with no sizes is for a question without contrary sizes, or for too many
+    cases.
+
+    Args:
+        traces: the traces of the subject: a rule of a user's, or an op of the library.
+        instance: the shapes at which `programs` were traced.
+        programs: the programs that others are compared with.
+        general: whether the instance is the general one of its case. Others skip what only JAX's code tells apart.
+        visited: the shapes that were examined, to which those of this call are added.
+        numbers: whether concrete sizes are tried too, at the general instance.
     """
     if not instance.names:
         return

@@ -312,9 +312,10 @@ def _taking_part(t: Chosen) -> list[Atom]:
 
 
 def by_rules(poly: Poly, indices: Indices) -> Poly:
-    """Return the term with simpler conditions in its arg-max and rank atoms, by the ranges and facts of `indices`.
+    """Return the term with the conditions simplified on which entries take part in its arg-max and rank atoms.
 
-    The conditions are those on which entries take part, where entries of integer tensors decide that.
+    Only conditions that entries of integer tensors decide (segments) are simplified, by the ranges and facts of
+    `indices`. One that never holds is kept: an arg-max over nothing is no index.
     """
 
     def simplified(ix: Ix) -> Ix:

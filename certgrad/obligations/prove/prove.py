@@ -109,8 +109,9 @@ def _attempt(problem: Problem, kind: str, domain: list[Clause]) -> Outcome:
 
     The steps: state both sides as pairs of terms, with the forward differentiated where the obligation needs it;
     collect the conditions under which they make sense; drop those that follow from the assumptions; show that each pair
-    is equal where the others hold. The outcome has the conditions that are left as hypotheses, in a shorter wording. If
-    a step fails, it has a reason, and what is left of the difference of a pair that did not close.
+    is equal where the others hold; leave out hypotheses p ≠ 0 across which the proved claim extends by continuity. The
+    outcome has the conditions that are left as hypotheses, in a shorter wording. If a step fails, it has a reason, and
+    what is left of the difference of a pair that did not close.
     """
     shapes = problem.array_shapes
     signs, assumed_clauses = facts_of([*domain, *_defined_in(domain)], shapes)
@@ -325,7 +326,10 @@ def _sums_a_place(clause: Clause, known: Indices) -> bool:
 
 
 def _counts_a_place(clause: Clause, region: Region) -> bool:
-    """Return whether a clause says that a count of places is not 0, and one such place exists."""
+    """Return whether a guarded clause n > 0 or n ≠ 0 holds because n counts places and the guards name one of them.
+
+    A place is a choice of indices with a property: where x[i] is kept, the number of kept entries is not 0.
+    """
     (a, *others), guard_signs = clause.alternatives, guard_facts(clause.guards)
     if others or not clause.guards or a.relation not in ("> 0", "!= 0") or not guard_signs:
         return False

@@ -245,7 +245,9 @@ class AtShape:
     def points(self, draws: Sequence[int], rng: Any) -> Iterator[tuple[Point, bool]]:
         """Yield points, each with whether it was moved to a boundary or beyond one.
 
-        The points with the numbers `draws` come first, inside all hypotheses; then one anywhere in the domain. At the
+        Points inside all hypotheses come first, one for each number in `draws`, which gives its style (`SCHEDULE`).
+        Without `ordinary_ones` only those with likely coincidences are yielded, as exact evaluation has covered the
+        others, which still serve as starts. Then follows a point anywhere in the domain. At the
         first small shapes there follow points on boundaries (a compared difference or a denominator is 0) and points at
         which some comparison of the programs falls out otherwise than before.
         """

@@ -153,7 +153,8 @@ class Search:
     def _places(self, outs: Sequence[Any]) -> Iterator[Iterator[_Place]]:
         """Yield sources of points, of each of which one point is used.
 
-        Two sources draw arguments and seeds, each at one choice of sizes; the third has the witness alone.
+        Two sources draw arguments and seeds, each at one choice of sizes; the third has the witness alone. Points with
+        negative integers, which count from the end as indices, are left out.
         """
 
         def at(sizes: dict[str, int], k: int) -> Iterator[_Place]:

@@ -87,9 +87,10 @@ def _read_as(rule: UserRule) -> Iterator[Ideal]:
     """Yield, for each choice of static arguments, how a call of the rule's function is read: as its ideal function.
 
     The choices are the declared ones and, of static arguments that the ideal takes as well, the numbers next to them:
-    the derivative of a function of order n may call order n + 1. `near` of each tells whether the function is close to
-    its ideal there. Nothing is yielded if the function has no ideal, or a condition of its domain cannot be tested at a
-    call.
+    the derivative of a function of order n may call order n + 1. `near` of each measures the distance to the ideal at
+    drawn points: at a declared choice one near point is enough, as the author says that it approximates; at another
+    choice all have to be near. Nothing is yielded if the function has no ideal, or a condition of its domain cannot be
+    tested at a call.
     """
     if rule.params or rule.ideal is None:  # static numbers that are open here have values in a call
         return
