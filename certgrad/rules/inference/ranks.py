@@ -54,7 +54,7 @@ MOST_REFUSED = 16
 """At most this many signatures at which only the rule fails are tried with numbers for sizes."""
 MOST_AS_CALLED = 8
 """At most this many choices that agree with one call are tried."""
-SAME_REFUSALS, MOST_TIED = 4, 6
+SAME_REFUSALS, MOST_TIED = 4, 3
 """Equal failures after which dtypes are given up; and failing choices that are tried again with sizes tied."""
 MOST_MIXED = 4
 """At most this many arguments have ranks of their own above 2."""
@@ -185,18 +185,18 @@ class Search:
         return []
 
     def _whole_rules(self) -> Iterator[tuple[_Choice, Sizes | None, _Seen]]:
-        """Yield choices with numeric sizes, if any, and their results, where function and backward both run.
-
-        A choice is followed by the one with the ranks of the cotangents that its backward returns.
-        """
-        choices = [c for c, seen in self.seen.items() if seen.signature][:MOST_TIED]
+        """Yield choices with numeric sizes, if any, and their results, where function and backward both run."""
+        running = [c for c, seen in self.seen.items() if seen.signature]
+        choices = running[:MOST_TIED]
+        # Sizes are not tied to make a cotangent fit that has another shape than its argument: its rule is wrong.
+        choices += [c for c in running[MOST_TIED:] if not self.seen[c].misshapen][:MOST_TIED]
         given = [(c, sizes) for c in choices for sizes in lengths_in_code(self._rule_of(c))]
         waiting: list[tuple[_Choice, Sizes | None]] = [*((c, None) for c in choices), *given]
         for choice, sizes in waiting:  # which grows meanwhile
             seen = self._looked_at(choice, sizes, whole_rule=True)
             if seen.signature:
                 yield choice, sizes, seen
-            if seen.suggested is not None and (seen.suggested, None) not in waiting:
+            if seen.suggested is not None and (seen.suggested, None) not in waiting:  # with the cotangents' ranks
                 waiting.append((seen.suggested, None))
 
     def _at_numbers(self) -> list[Declaration]:
