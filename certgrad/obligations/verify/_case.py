@@ -247,9 +247,9 @@ class AtShape:
 
         Points inside all hypotheses come first, one for each number in `draws`, which gives its style (`SCHEDULE`).
         Without `ordinary_ones` only those with likely coincidences are yielded, as exact evaluation has covered the
-        others, which still serve as starts. Then follows a point anywhere in the domain. At the
-        first small shapes there follow points on boundaries (a compared difference or a denominator is 0) and points at
-        which some comparison of the programs falls out otherwise than before.
+        others, which still serve as starts. Then follows a point anywhere in the domain. At the first small shapes
+        there follow points on boundaries (a compared difference or a denominator is 0) and points at which some
+        comparison of the programs falls out otherwise than before.
         """
         points_inside: list[Point] = []
         for k in draws:

@@ -188,7 +188,7 @@ class Search:
         """Yield choices with numeric sizes, if any, and their results, where function and backward both run."""
         running = [c for c, seen in self.seen.items() if seen.signature]
         choices = running[:MOST_TIED]
-        # Sizes are not tied to make a cotangent fit that has another shape than its argument: its rule is wrong.
+        # As many further ones, if no cotangent has another shape than its argument: ties must not hide a mistake.
         choices += [c for c in running[MOST_TIED:] if not self.seen[c].misshapen][:MOST_TIED]
         given = [(c, sizes) for c in choices for sizes in lengths_in_code(self._rule_of(c))]
         waiting: list[tuple[_Choice, Sizes | None]] = [*((c, None) for c in choices), *given]
